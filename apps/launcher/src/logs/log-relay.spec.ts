@@ -54,6 +54,18 @@ describe('a log that is read more slowly than a rank writes', () => {
     expect(log.text.length).toBeLessThan(MAX_WAITING_BYTES + 1_048_576);
   });
 
+  it('does not keep the launcher busy if ranks flush each line', () => {
+    const { sink, noisy } = aPod();
+    spam(noisy);
+    const relays = Array.from(
+      { length: 8 },
+      (_, rank) => new LogRelay({ name: `rank ${rank}`, sink, tail: new LogTail() }),
+    );
+    const startMs = performance.now();
+    for (let line = 0; line < 5_000; line += 1) for (const relay of relays) relay.push(Buffer.from('a\n'));
+    expect(performance.now() - startMs).toBeLessThan(4_000);
+  });
+
   it('goes on without a word of its own once it is read', async () => {
     const { log, sink, noisy } = aPod();
     log.read();

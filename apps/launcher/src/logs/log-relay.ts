@@ -31,8 +31,9 @@ interface Output {
  */
 export class LogSink {
   readonly #stream: Writable;
-  /** By writer, oldest first. Empty unless the stream has no room. */
-  readonly #kept = new Map<string, Output[]>();
+  /** By writer, oldest first. Empty unless the stream has no room. A rank that flushes each line leaves thousands here, so none is walked for a line. */
+  readonly #kept = new Map<string, { readonly outputs: Output[]; bytes: number }>();
+  #keptBytes = 0;
   #droppedLines = 0;
   #droppedBytes = 0;
   #isGone = false;
@@ -49,7 +50,7 @@ export class LogSink {
   /** Writes `lines` whole lines of so many bytes of that writer, which are made only where there is room for them. */
   write(writer: string, lines: number, bytes: number, make: () => Buffer): void {
     if (this.#isGone) return;
-    if (this.#stream.writableLength + this.#keptBytes() + bytes > MAX_WAITING_BYTES)
+    if (this.#stream.writableLength + this.#keptBytes + bytes > MAX_WAITING_BYTES)
       return this.#keep(writer, { lines, bytes, make });
     this.#writeKept();
     this.#stream.write(make());
@@ -75,25 +76,25 @@ export class LogSink {
   }
 
   #keep(writer: string, output: Output): void {
-    const kept = [...(this.#kept.get(writer) ?? []), output];
-    let bytes = bytesOf(kept);
-    while (kept.length > 1 && bytes > MAX_KEPT_BYTES) {
-      const [oldest] = kept.splice(0, 1);
-      bytes -= oldest?.bytes ?? 0;
-      this.#droppedLines += oldest?.lines ?? 0;
-      this.#droppedBytes += oldest?.bytes ?? 0;
-    }
+    const kept = this.#kept.get(writer) ?? { outputs: [], bytes: 0 };
     this.#kept.set(writer, kept);
-  }
-
-  #keptBytes(): number {
-    return bytesOf([...this.#kept.values()].flat());
+    kept.outputs.push(output);
+    kept.bytes += output.bytes;
+    this.#keptBytes += output.bytes;
+    while (kept.outputs.length > 1 && kept.bytes > MAX_KEPT_BYTES) {
+      const { lines, bytes } = kept.outputs.shift() ?? { lines: 0, bytes: 0 };
+      kept.bytes -= bytes;
+      this.#keptBytes -= bytes;
+      this.#droppedLines += lines;
+      this.#droppedBytes += bytes;
+    }
   }
 
   #writeKept(): void {
     if (this.#kept.size === 0) return;
-    const kept = [...this.#kept.values()].flat();
+    const kept = [...this.#kept.values()].flatMap(({ outputs }) => outputs);
     this.#kept.clear();
+    this.#keptBytes = 0;
     this.#logDropped();
     for (const { make } of kept) this.#stream.write(make());
   }
@@ -105,10 +106,6 @@ export class LogSink {
     this.#droppedBytes = 0;
     this.#stream.write(`[launcher] ${what} of output were dropped because they were not read in time.\n`);
   }
-}
-
-function bytesOf(outputs: readonly Output[]): number {
-  return outputs.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /**

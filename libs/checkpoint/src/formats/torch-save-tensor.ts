@@ -40,7 +40,8 @@ export function readArchivedTensor(pickle: Uint8Array): ArchivedTensor | undefin
   if (!(rebuilt instanceof PickleObject) || !Array.isArray(rebuilt.args)) return undefined;
   const [storage, storageOffset, shape, stride] = rebuilt.args;
   const named = storageOf(storage);
-  if (named === undefined || !isSizes(shape) || !isSizes(stride) || typeof storageOffset !== 'number') return undefined;
+  if (named === undefined || !isSizes(shape) || !isSizes(stride) || stride.length !== shape.length) return undefined;
+  if (!isSize(storageOffset)) return undefined;
   // _rebuild_tensor_v3 names the dtype itself, for dtypes that have no class of storage.
   const dtype = rebuilt.path === 'torch._utils._rebuild_tensor_v3' ? rebuilt.args[6] : named.made;
   const name = dtypeName(dtype);
@@ -67,9 +68,11 @@ function dtypeName(value: PickleValue | undefined): string | undefined {
 }
 
 function isSizes(value: PickleValue | undefined): value is number[] {
-  return (
-    Array.isArray(value) && value.every((size) => typeof size === 'number' && Number.isSafeInteger(size) && size >= 0)
-  );
+  return Array.isArray(value) && value.every(isSize);
+}
+
+function isSize(value: PickleValue | undefined): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 /** Whether elements follow each other as in C: the last dim moves fastest. Dims of one element do not matter. */

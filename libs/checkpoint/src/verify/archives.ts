@@ -44,6 +44,9 @@ export function* openItem(promise: ItemPromise): Reading<OpenItem> {
   const compressed = records.find(({ isStored }) => !isStored);
   if (compressed !== undefined)
     throw new UnreadableSave(`has a compressed record ${compressed.name}, which torch.save never writes`);
+  // Records that share bytes would be read again for each of them.
+  if (records.reduce((sum, { bytes }) => sum + bytes, 0) > item.length)
+    throw new UnreadableSave('has records that are together larger than it is');
   if (chunk !== undefined) yield* checkTensor(item, chunk, records);
   return {
     ...promise,

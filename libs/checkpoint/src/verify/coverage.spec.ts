@@ -1,5 +1,5 @@
 import { type Box } from '../read/saved-state.ts';
-import { describeCoverage } from './coverage.ts';
+import { allComparisons, describeCoverage } from './coverage.ts';
 
 const box = (offsets: readonly number[], sizes: readonly number[]): Box => ({ offsets, sizes });
 const check = (shape: readonly number[], ...boxes: readonly Box[]): string | undefined =>
@@ -22,6 +22,21 @@ describe('chunks are a tensor', () => {
     ['without dims', check([], box([], []))],
   ])('%s', (_what, found) => {
     expect(found).toBeUndefined();
+  });
+});
+
+describe('many tensors of chunks that were made to be compared', () => {
+  it('share the comparisons of one save', () => {
+    const count = 2000;
+    const stairs = Array.from({ length: count }, (_, at) => ({ ...box([at, at], [count, 1]), item: undefined }));
+    const tensor = { key: 'w', dtype: 'float32', shape: [2 * count, count], chunks: stairs };
+    const comparisons = allComparisons();
+    const found = Array.from({ length: 50 }, () => describeCoverage(tensor, comparisons));
+    expect([found[0], found.at(-1)]).toEqual([
+      expect.stringMatching(/lacks/) as string,
+      expect.stringMatching(/overlap too much to be compared/) as string,
+    ]);
+    expect(comparisons.left).toBeGreaterThan(-count * 50);
   });
 });
 

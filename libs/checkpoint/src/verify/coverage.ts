@@ -1,18 +1,28 @@
 /** Whether the chunks of a tensor are the tensor: each element in one of them, none in two. */
 import { type Box, type SavedTensor, volumeOf } from '../read/saved-state.ts';
 
-/** Comparisons of boxes for one tensor. Real saves need a few for each chunk; only boxes that were made to overlap need more. */
-const MAX_COMPARISONS = 20_000_000;
+/** Comparisons of boxes for all tensors of a save. Real saves need a few for each chunk; only boxes that were made to overlap need more. */
+const MAX_COMPARISONS = 5_000_000;
+
+/** The comparisons that are left for the tensors of one save. */
+export interface Comparisons {
+  left: number;
+}
+
+/** Those of a save before its first tensor. */
+export function allComparisons(): Comparisons {
+  return { left: MAX_COMPARISONS };
+}
 
 /** What is wrong, as the end of a sentence that starts with the tensor; undefined: nothing. */
-export function describeCoverage({ shape, chunks }: SavedTensor): string | undefined {
+export function describeCoverage({ shape, chunks }: SavedTensor, comparisons = allComparisons()): string | undefined {
   const outside = chunks.find(({ offsets, sizes }) =>
     offsets.some((offset, dim) => offset + (sizes[dim] ?? 0) > (shape[dim] ?? 0)),
   );
   if (outside !== undefined)
     return `has a chunk at ${bracketed(outside.offsets)} of size ${bracketed(outside.sizes)}, which is outside of its shape ${bracketed(shape)}`;
   const full = chunks.filter(({ sizes }) => volumeOf(sizes) > 0);
-  const overlap = findOverlap(full, shape.length);
+  const overlap = findOverlap(full, shape.length, comparisons);
   if (overlap === 'too many') return 'has chunks that overlap too much to be compared';
   if (overlap !== undefined)
     return `has chunks at ${bracketed(overlap[0].offsets)} and ${bracketed(overlap[1].offsets)} that overlap`;
@@ -23,17 +33,20 @@ export function describeCoverage({ shape, chunks }: SavedTensor): string | undef
 }
 
 /** Sweeps along the dim with the most starts, so that few boxes are open at a time. */
-function findOverlap(boxes: readonly Box[], dims: number): readonly [Box, Box] | 'too many' | undefined {
+function findOverlap(
+  boxes: readonly Box[],
+  dims: number,
+  comparisons: Comparisons,
+): readonly [Box, Box] | 'too many' | undefined {
   if (dims === 0) return boxes.length > 1 ? ([boxes[0], boxes[1]] as [Box, Box]) : undefined;
   if (isGrid(boxes, dims)) return sameCell(boxes);
   const dim = busiestDim(boxes, dims);
   const sorted = boxes.toSorted((one, other) => startOf(one, dim) - startOf(other, dim));
   let open: Box[] = [];
-  let comparisons = 0;
   for (const box of sorted) {
     open = open.filter((other) => startOf(other, dim) + (other.sizes[dim] ?? 0) > startOf(box, dim));
-    comparisons += open.length + 1;
-    if (comparisons > MAX_COMPARISONS) return 'too many';
+    comparisons.left -= open.length + 1;
+    if (comparisons.left < 0) return 'too many';
     const overlapping = open.find((other) => isOverlap(box, other));
     if (overlapping !== undefined) return [overlapping, box];
     open.push(box);

@@ -5,7 +5,7 @@ import { readBytes, type Reading, type StoredFile } from '../read/save-files.ts'
 import type { SavedState } from '../read/saved-state.ts';
 import { UnreadableSave } from '../read/unreadable-save.ts';
 import { checkContent, type ItemPromise, openItem } from './archives.ts';
-import { describeCoverage } from './coverage.ts';
+import { allComparisons, describeCoverage } from './coverage.ts';
 import type { Finding, FindingKind, Level } from './finding.ts';
 import { isUpTo, type Look, type LookOptions } from './look.ts';
 import { checkItems } from './items.ts';
@@ -58,8 +58,9 @@ function checkTimes(files: readonly StoredFile[], metadata: StoredFile): readonl
 }
 
 function checkStructure(state: SavedState, files: readonly StoredFile[]): readonly Finding[] {
+  const comparisons = allComparisons();
   const coverage = state.tensors.flatMap((tensor): Finding[] => {
-    const end = describeCoverage(tensor);
+    const end = describeCoverage(tensor, comparisons);
     return end === undefined ? [] : [{ level: 'V1', kind: 'damaged', sentence: `Tensor ${tensor.key} ${end}.` }];
   });
   return [...checkItems(state, files), ...coverage];

@@ -12,6 +12,9 @@ function file(entries: Entries, dataBytes: number): Uint8Array {
   return Uint8Array.from(Buffer.concat([length, header, Buffer.alloc(dataBytes)]));
 }
 
+/** Lists within each other. */
+const nested = (depth: number): unknown => (depth === 0 ? 0 : [nested(depth - 1)]);
+
 const tensor = (shape: readonly number[], from: number, to: number, dtype = 'F32'): Entries => ({
   dtype,
   shape,
@@ -67,6 +70,29 @@ describe('weights in safetensors', () => {
       },
     ],
     [
+      'whose file lacks all tensors of the index are damaged',
+      'damaged',
+      /File 2\.safetensors does not hold tensor b/,
+      {
+        'model.safetensors.index.json': index({ a: '1.safetensors', b: '2.safetensors' }),
+        '1.safetensors': file({ a: tensor([1], 0, 4) }, 4),
+        '2.safetensors': file({}, 0),
+      },
+    ],
+    [
+      'that PyTorch made whole from parts are sound, with the parts in a folder below',
+      'sound',
+      undefined,
+      {
+        'model.safetensors.index.json': index({ a: 'model-00001-of-00001.safetensors' }),
+        'model-00001-of-00001.safetensors': file({ a: tensor([2], 0, 8) }, 8),
+        'sharded/shard-00001-model-00001-of-00001.safetensors': file(
+          { __metadata__: sharded({ a: [0] }), a: tensor([2], 0, 8) },
+          8,
+        ),
+      },
+    ],
+    [
       'that are cut are damaged',
       'damaged',
       /has \d+ bytes, and its tensors end at/,
@@ -95,6 +121,24 @@ describe('weights in safetensors', () => {
       'damaged',
       /says that its header has/,
       { 'model.safetensors': new Uint8Array([255, 255, 255, 255, 0, 0, 0, 0, 1]) },
+    ],
+    [
+      'whose header nests lists without end are damaged',
+      'damaged',
+      /more objects and lists than its size explains/,
+      { 'model.safetensors': file({ __metadata__: nested(17) }, 0) },
+    ],
+    [
+      'whose header holds nothing but empty lists are damaged',
+      'damaged',
+      /more objects and lists than its size explains/,
+      { 'model.safetensors': file({ __metadata__: Array.from({ length: 200_000 }, () => []) }, 0) },
+    ],
+    [
+      'with a tensor whose name is full of brackets are sound',
+      'sound',
+      undefined,
+      { 'model.safetensors': file({ ['"[{\\'.repeat(20)]: tensor([2], 0, 8) }, 8) },
     ],
     [
       'whose header is no JSON are damaged',

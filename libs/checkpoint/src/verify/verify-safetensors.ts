@@ -7,10 +7,11 @@ import {
 } from '../formats/safetensors/read-safetensors.ts';
 import { SAFETENSORS } from '../formats/safetensors/safetensors.ts';
 import { z } from 'zod';
+import { parseJson } from '../read/parse-json.ts';
 import { readBytes, type Reading, type StoredFile } from '../read/save-files.ts';
 import type { SavedState, SavedTensor } from '../read/saved-state.ts';
 import { UnreadableSave } from '../read/unreadable-save.ts';
-import { describeCoverage } from './coverage.ts';
+import { allComparisons, describeCoverage } from './coverage.ts';
 import type { Finding } from './finding.ts';
 import { isUpTo, type Look, type LookOptions } from './look.ts';
 
@@ -19,19 +20,27 @@ const MAX_INDEX = 100_000_000;
 
 /** Looks at a save up to a level. The format has no checksums, so the content of a whole file stays unverifiable. */
 export function* verifySafetensors(listed: readonly StoredFile[], options: LookOptions): Reading<Look> {
-  const weights = listed.filter(({ path }) => path.endsWith('.safetensors'));
-  const read = yield* readFiles(weights);
   const index = yield* readIndex(listed);
+  const weights = weightsOf(listed, index.map);
+  const read = yield* readFiles(weights);
   const state = { tensors: joined(read.tensors), objects: [], strayItems: 0 } satisfies SavedState;
   const findings = [
     ...read.findings,
     ...index.findings,
     ...missingFiles(index.map, weights),
-    ...missingTensors(index.map, read.tensors),
+    ...missingTensors(index.map, read),
     ...coverageOf(state, read.tensors),
     ...(isUpTo('V3', options) ? [NO_CHECKSUM] : []),
   ];
   return { state, findings };
+}
+
+/** PyTorch leaves the parts from which it made whole files in a folder below them (`sharded`): loaders ignore them, and each tensor would be there twice. */
+function weightsOf(listed: readonly StoredFile[], map: ReadonlyMap<string, string>): readonly StoredFile[] {
+  const all = listed.filter(({ path }) => path.endsWith('.safetensors'));
+  const named = new Set(map.values());
+  const loaded = all.filter(({ path }) => named.has(path) || !path.includes('/'));
+  return loaded.length > 0 ? loaded : all;
 }
 
 const NO_CHECKSUM: Finding = {
@@ -42,10 +51,16 @@ const NO_CHECKSUM: Finding = {
 
 type Filed = FiledTensor & { readonly file: string };
 
-function* readFiles(
-  weights: readonly StoredFile[],
-): Reading<{ readonly tensors: readonly Filed[]; readonly findings: readonly Finding[] }> {
+interface ReadFiles {
+  readonly tensors: readonly Filed[];
+  /** Of the files whose headers are well. */
+  readonly paths: ReadonlySet<string>;
+  readonly findings: readonly Finding[];
+}
+
+function* readFiles(weights: readonly StoredFile[]): Reading<ReadFiles> {
   const tensors: Filed[] = [];
+  const paths = new Set<string>();
   const findings: Finding[] = [];
   for (const { path, bytes, isLink } of weights) {
     try {
@@ -53,12 +68,13 @@ function* readFiles(
       const length = headerBytes(yield* readBytes(path, 0, Math.min(LENGTH_BYTES, bytes)), bytes);
       const header = yield* readBytes(path, LENGTH_BYTES, length);
       for (const tensor of readSafetensors(header, bytes)) tensors.push({ ...tensor, file: path });
+      paths.add(path);
     } catch (error) {
       if (!(error instanceof UnreadableSave)) throw error;
       findings.push({ level: 'V1', kind: 'damaged', sentence: `File ${path} ${error.message}.` });
     }
   }
-  return { tensors, findings };
+  return { tensors, paths, findings };
 }
 
 function* readIndex(
@@ -66,10 +82,7 @@ function* readIndex(
 ): Reading<{ readonly map: ReadonlyMap<string, string>; readonly findings: readonly Finding[] }> {
   const file = listed.find(({ path }) => path === SAFETENSORS.indexFile);
   if (file === undefined) return { map: new Map(), findings: [] };
-  const map =
-    file.bytes > MAX_INDEX
-      ? undefined
-      : parseIndex(new TextDecoder().decode(yield* readBytes(file.path, 0, file.bytes)));
+  const map = file.bytes > MAX_INDEX ? undefined : parseIndex(yield* readBytes(file.path, 0, file.bytes));
   if (map !== undefined) return { map, findings: [] };
   return {
     map: new Map(),
@@ -77,9 +90,9 @@ function* readIndex(
   };
 }
 
-function parseIndex(text: string): ReadonlyMap<string, string> | undefined {
+function parseIndex(json: Uint8Array): ReadonlyMap<string, string> | undefined {
   try {
-    const index = Index.safeParse(JSON.parse(text));
+    const index = Index.safeParse(parseJson(json));
     return index.success ? new Map(Object.entries(index.data.weight_map)) : undefined;
   } catch {
     return undefined;
@@ -93,11 +106,10 @@ function missingFiles(map: ReadonlyMap<string, string>, weights: readonly Stored
     .map((file) => ({ level: 'V1', kind: 'incomplete', sentence: `File ${file} is not there; the index names it.` }));
 }
 
-function missingTensors(map: ReadonlyMap<string, string>, tensors: readonly Filed[]): readonly Finding[] {
+function missingTensors(map: ReadonlyMap<string, string>, { tensors, paths }: ReadFiles): readonly Finding[] {
   const there = new Set(tensors.map(({ key, file }) => `${file}\0${key}`));
-  const files = new Set(tensors.map(({ file }) => file));
   return [...map]
-    .filter(([key, file]) => files.has(file) && !there.has(`${file}\0${key}`))
+    .filter(([key, file]) => paths.has(file) && !there.has(`${file}\0${key}`))
     .map(([key, file]) => ({
       level: 'V1',
       kind: 'damaged',
@@ -113,20 +125,23 @@ function joined(tensors: readonly Filed[]): readonly SavedTensor[] {
       sizes: shape,
       item: { file, offset, length },
     }));
-    const dims = Math.max(...chunks.map(({ sizes }) => sizes.length));
+    const dims = chunks.reduce((most, { sizes }) => Math.max(most, sizes.length), 0);
     const shape = Array.from({ length: dims }, (_, dim) =>
-      Math.max(...chunks.map(({ offsets, sizes }) => (offsets[dim] ?? 0) + (sizes[dim] ?? 0))),
+      chunks.reduce((end, { offsets, sizes }) => Math.max(end, (offsets[dim] ?? 0) + (sizes[dim] ?? 0)), 0),
     );
     return { key, dtype: parts[0]?.dtype ?? '', shape, chunks };
   });
 }
 
 function coverageOf({ tensors }: SavedState, filed: readonly Filed[]): readonly Finding[] {
-  const uneven = tensors.filter(({ chunks, shape }) => chunks.some(({ sizes }) => sizes.length !== shape.length));
+  const uneven = new Set(
+    tensors.filter(({ chunks, shape }) => chunks.some(({ sizes }) => sizes.length !== shape.length)),
+  );
+  const comparisons = allComparisons();
   const coverage = tensors
-    .filter((tensor) => !uneven.includes(tensor))
+    .filter((tensor) => !uneven.has(tensor))
     .flatMap((tensor): Finding[] => {
-      const end = describeCoverage(tensor);
+      const end = describeCoverage(tensor, comparisons);
       return end === undefined ? [] : [{ level: 'V1', kind: 'damaged', sentence: `Tensor ${tensor.key} ${end}.` }];
     });
   const unknownSize: readonly Finding[] = filed.some(({ savedOffsets }) => savedOffsets !== undefined)
@@ -140,7 +155,7 @@ function coverageOf({ tensors }: SavedState, filed: readonly Filed[]): readonly 
       ]
     : [];
   return [
-    ...uneven.map(({ key }): Finding => ({
+    ...[...uneven].map(({ key }): Finding => ({
       level: 'V1',
       kind: 'damaged',
       sentence: `Tensor ${key} has parts with different numbers of dims.`,

@@ -23,6 +23,16 @@ function replaced(bytes: Uint8Array, text: string, by: string): Uint8Array {
   return Uint8Array.from(Buffer.from(latin.replaceAll(text, by), 'latin1'));
 }
 
+/** Each record that has bytes says that it has 900. */
+function withLargestSize(bytes: Uint8Array): Uint8Array {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0; at + 46 < bytes.length; at++) {
+    if (view.getUint32(at, true) !== 0x02014b50 || view.getUint32(at + 24, true) === 0) continue;
+    for (const field of [20, 24]) view.setUint32(at + field, 900, true);
+  }
+  return bytes;
+}
+
 describe('a sound save of PyTorch 2.15', () => {
   it('is sound, down to its bytes', () => {
     expect(look(fixture())).toMatchObject({ format: 'dcp', verdict: 'sound', findings: [] });
@@ -99,6 +109,12 @@ describe('of a save of PyTorch', () => {
       ['damaged', 'V2'],
       /does not end as an archive of torch\.save does/,
       (save) => save.edit('__0_0.distcp', (bytes) => bytes.fill(0, -22)),
+    ],
+    [
+      'with an item whose records share bytes is damaged',
+      ['damaged', 'V2'],
+      /has records that are together larger than it is/,
+      (save) => save.edit('__3_0.distcp', withLargestSize),
     ],
     [
       'with a flipped bit is damaged',

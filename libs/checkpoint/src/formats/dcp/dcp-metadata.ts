@@ -11,6 +11,13 @@ const STORAGE_INFO = 'torch.distributed.checkpoint.filesystem._StorageInfo';
 /** PyTorch makes tensors of at most 64 dims (c10/util/SmallVector, `at::kVmapMaxTensorDims`). */
 const MAX_DIMS = 64;
 
+/** Bytes of metadata that a chunk or an item takes at least. In a pickle a value costs two bytes each time that it is used again. */
+const BYTES_OF_CHUNK = 16;
+/** DCP chains few of them. */
+const MAX_TRANSFORMS = 16;
+/** Characters of a name or path. */
+const MAX_TEXT = 4096;
+
 /** A state as one array in place of a dict whose keys repeat a million times. */
 const fieldsOf =
   (...names: readonly string[]) =>
@@ -43,14 +50,20 @@ interface OpenTensor {
 export function readDcpMetadata(metadata: Uint8Array): SavedState {
   const root = stateOf(readPickle(metadata, FORMS), `${METADATA}.Metadata`);
   const tensors = new Map<string, OpenTensor>();
+  let parts = Math.floor(metadata.length / BYTES_OF_CHUNK);
   const objects = new Map<string, { readonly key: string; item: StoredItem | undefined }>();
   eachEntry(root.get('state_dict_metadata'), 'state_dict_metadata', (key, value) => {
     const name = textOf(key, 'the name of a tensor');
     if (isA(value, 'BytesStorageMetadata')) objects.set(name, { key: name, item: undefined });
-    else tensors.set(name, tensorOf(name, value));
+    else {
+      const tensor = tensorOf(name, value, parts);
+      parts -= tensor.chunks.length;
+      tensors.set(name, tensor);
+    }
   });
   let strayItems = 0;
   eachEntry(root.get('storage_data'), 'storage_data', (index, info) => {
+    if (--parts < 0) throw tooManyParts();
     const [fqn, offset, hint] = partsOf(index, `${METADATA}.MetadataIndex`);
     const name = textOf(fqn, 'the name in an index');
     const tensor = tensors.get(name);
@@ -69,11 +82,16 @@ function closed({ key, dtype, shape, chunks }: OpenTensor): SavedTensor {
   return { key, dtype, shape, chunks };
 }
 
-function tensorOf(key: string, value: PickleValue): OpenTensor {
+function tooManyParts(): UnreadableSave {
+  return new UnreadableSave('It holds more chunks and items than its size explains');
+}
+
+function tensorOf(key: string, value: PickleValue, maxChunks: number): OpenTensor {
   const fields = stateOf(value, `${METADATA}.TensorStorageMetadata`);
   const shape = sizesOf(fields.get('size'), key);
   const chunks = fields.get('chunks');
   if (!Array.isArray(chunks)) throw new UnreadableSave(`Tensor ${key} has no list of chunks`);
+  if (chunks.length > maxChunks) throw tooManyParts();
   return {
     key,
     dtype: dtypeOf(fields.get('properties'), key),
@@ -122,6 +140,8 @@ function itemOf(info: PickleValue): StoredItem {
     offset: sizeOf(offset, 'the offset of an item'),
     length: sizeOf(length, 'the length of an item'),
   };
+  if (Array.isArray(transforms) && transforms.length > MAX_TRANSFORMS)
+    throw new UnreadableSave('It has an item with more transforms than DCP chains');
   return Array.isArray(transforms) && transforms.length > 0
     ? { ...item, transforms: transforms.map((transform) => textOf(transform, 'the transform of an item')) }
     : item;
@@ -151,7 +171,7 @@ function partsOf(value: PickleValue, path: string): readonly PickleValue[] {
 }
 
 function textOf(value: PickleValue | undefined, what: string): string {
-  if (typeof value === 'string') return value;
+  if (typeof value === 'string' && value.length <= MAX_TEXT) return value;
   throw new UnreadableSave(`It has no text for ${what}`);
 }
 

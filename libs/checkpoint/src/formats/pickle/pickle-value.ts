@@ -18,13 +18,29 @@ export class PickleGlobal {
 export class PickleDict {
   entries: PickleValue[] = [];
 
-  /** The value of a text key; undefined if there is none. Takes time in proportion to the number of entries. */
+  /** The value of a text key; undefined if there is none. */
   get(key: string): PickleValue | undefined {
+    if (this.entries.length > SHORT) return valuesOf(this).get(key);
     for (let at = this.entries.length - 2; at >= 0; at -= 2) {
       if (this.entries[at] === key) return this.entries[at + 1];
     }
     return undefined;
   }
+}
+
+/** Entries of a dict that are found as fast one by one: dicts of a million chunks need no index. */
+const SHORT = 64;
+
+/** A long dict can be the state of a million objects: each of them must not walk it. */
+const INDEXES = new WeakMap<PickleDict, { readonly values: Map<PickleValue, PickleValue>; upTo: number }>();
+
+function valuesOf(dict: PickleDict): ReadonlyMap<PickleValue, PickleValue> {
+  const index = INDEXES.get(dict) ?? { values: new Map<PickleValue, PickleValue>(), upTo: 0 };
+  INDEXES.set(dict, index);
+  const { entries } = dict;
+  for (; index.upTo < entries.length; index.upTo += 2)
+    index.values.set(entries[index.upTo] ?? null, entries[index.upTo + 1] ?? null);
+  return index.values;
 }
 
 /** An object: what makes it, with which arguments, the state that was put into it, and its items if it is a kind of dict. */

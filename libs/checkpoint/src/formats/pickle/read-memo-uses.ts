@@ -38,19 +38,28 @@ const fixed =
 
 const SKIPS: readonly (Skip | undefined)[] = skips();
 
+/** A pickle with more is refused before it takes memory. */
+export interface PickleLimits {
+  /** Tuples, lists, dicts and objects; text and bytes too, which take as much memory or more. */
+  readonly containers: number;
+  /** Numbers, constants, and values that are used again. */
+  readonly scalars: number;
+}
+
 /**
  * Reads opcodes and builds nothing. A million chunks are nine million tuples, dicts and objects, all memoized, and hardly one is
- * used again: a memo that kept them all would hold 2 GB. `maxContainers`: a pickle with more tuples, lists, dicts and objects
- * is refused before it takes memory.
+ * used again: a memo that kept them all would hold 2 GB.
  */
-export function readMemoUses(pickle: Uint8Array, maxContainers: number): MemoUses {
+export function readMemoUses(pickle: Uint8Array, limits: PickleLimits): MemoUses {
   const bytes = new PickleBytes(pickle);
   const used = new Bits();
   let containers = 0;
+  let scalars = 0;
   for (;;) {
     const at = bytes.at;
     const op = bytes.uint8();
     if (op === OP.STOP) return used;
+    if (SCALARS[op] === 1 && ++scalars > limits.scalars) throw tooMany(limits.scalars, 'numbers and constants');
     if (op === OP.BINGET) used.add(bytes.uint8());
     else if (op === OP.LONG_BINGET) used.add(checkedMemo(bytes.uint32(), pickle.length));
     else {
@@ -58,11 +67,8 @@ export function readMemoUses(pickle: Uint8Array, maxContainers: number): MemoUse
       if (skip === undefined)
         throw new UnreadableSave(`opcode 0x${op.toString(16)} at byte ${String(at)} is not one that checkpoints use`);
       skip(bytes);
-      if (isContainer(op) && ++containers > maxContainers) {
-        throw new UnreadableSave(
-          `it holds more than ${String(maxContainers)} containers, more than a checkpoint of its size`,
-        );
-      }
+      containers += CONTAINERS[op] ?? 0;
+      if (containers > limits.containers) throw tooMany(limits.containers, 'containers');
     }
   }
 }
@@ -73,35 +79,25 @@ function checkedMemo(memo: number, length: number): number {
   return memo;
 }
 
-function isContainer(op: number): boolean {
-  return CONTAINERS[op] === 1;
+function tooMany(limit: number, what: string): UnreadableSave {
+  return new UnreadableSave(`it holds more than ${String(limit)} ${what}, more than a checkpoint of its size`);
 }
 
-const CONTAINERS = containerTable();
+const CONTAINERS = tableOf(
+  ...[OP.TUPLE1, OP.TUPLE2, OP.TUPLE3, OP.TUPLE, OP.EMPTY_LIST, OP.EMPTY_DICT, OP.EMPTY_SET, OP.FROZENSET],
+  ...[OP.REDUCE, OP.NEWOBJ, OP.NEWOBJ_EX, OP.BINPERSID, OP.MARK, OP.DUP, OP.GLOBAL, OP.STACK_GLOBAL],
+  ...[OP.SHORT_BINUNICODE, OP.BINUNICODE, OP.BINUNICODE8, OP.SHORT_BINSTRING, OP.BINSTRING],
+  // Views of bytes take as much memory as three.
+  ...Array.from({ length: 3 }, () => [OP.SHORT_BINBYTES, OP.BINBYTES, OP.BINBYTES8, OP.BYTEARRAY8]).flat(),
+);
+const SCALARS = tableOf(
+  ...[OP.NONE, OP.NEWTRUE, OP.NEWFALSE, OP.EMPTY_TUPLE, OP.BINGET, OP.LONG_BINGET],
+  ...[OP.BININT1, OP.BININT2, OP.BININT, OP.LONG1, OP.LONG4, OP.BINFLOAT],
+);
 
-function containerTable(): Uint8Array {
+function tableOf(...ops: readonly number[]): Uint8Array {
   const table = new Uint8Array(256);
-  const { TUPLE1, TUPLE2, TUPLE3, TUPLE, EMPTY_LIST, EMPTY_DICT, EMPTY_SET, FROZENSET } = OP;
-  for (const op of [
-    TUPLE1,
-    TUPLE2,
-    TUPLE3,
-    TUPLE,
-    EMPTY_LIST,
-    EMPTY_DICT,
-    EMPTY_SET,
-    FROZENSET,
-    OP.REDUCE,
-    OP.NEWOBJ,
-    OP.NEWOBJ_EX,
-    OP.BINPERSID,
-    OP.MARK,
-    OP.DUP,
-    OP.GLOBAL,
-    OP.STACK_GLOBAL,
-  ]) {
-    table[op] = 1;
-  }
+  for (const op of ops) table[op] = (table[op] ?? 0) + 1;
   return table;
 }
 

@@ -66,6 +66,9 @@ describe('a hostile pickle is refused', () => {
     ],
     ['with a key that has no value', /has no value/, pickle('}', '(', 'N', 'u')],
     ['with a million empty lists', /more than \d+ containers/, pickle(']'.repeat(1_000_000))],
+    ['with 100,000 views of no bytes', /more than \d+ containers/, pickle('C\0'.repeat(100_000))],
+    ['with 200,000 texts', /more than \d+ containers/, pickle('\x8c\x01a'.repeat(250_000))],
+    ['with two million constants', /more than \d+ numbers and constants/, pickle('N'.repeat(2_000_000))],
   ])('%s', (_what, reason, bytes) => {
     expect(() => readPickle(bytes)).toThrow(reason);
   });
@@ -79,6 +82,116 @@ describe('a hostile pickle is refused', () => {
         ),
       ),
     ).toThrow(UnreadableSave);
+  });
+});
+
+describe('metadata that uses a few values again and again is refused at once', () => {
+  type Part = string | number | readonly number[];
+  const STORAGE = 'torch.distributed.checkpoint.filesystem\n_StorageInfo\n';
+  const DCP = (name: string): string => `torch.distributed.checkpoint.metadata\n${name}\n`;
+  const made = (name: string, ...entries: readonly Part[]): readonly Part[] => [
+    ...[`c${name}`, ')', 0x81, '}', '('],
+    ...entries,
+    ...['u', 'b'],
+  ];
+  const size: readonly Part[] = ['ctorch\nSize\n', 'K', 1, 0x85, 0x85, 'R'];
+  const chunk = made(DCP('ChunkStorageMetadata'), text('offsets'), ...size, text('sizes'), ...size);
+  const properties: readonly Part[] = [`c${DCP('TensorProperties')}`, ')', 0x81, 'ctorch\nint8\n', 0x85, 'b'];
+  const tensor = (...chunks: readonly Part[]): readonly Part[] =>
+    made(
+      DCP('TensorStorageMetadata'),
+      text('properties'),
+      ...properties,
+      text('size'),
+      ...size,
+      text('chunks'),
+      ...chunks,
+    );
+  const metadata = (tensors: readonly Part[], items: readonly Part[]): Uint8Array =>
+    pickle(
+      ...made(
+        DCP('Metadata'),
+        text('state_dict_metadata'),
+        '}',
+        '(',
+        ...tensors,
+        'u',
+        text('storage_data'),
+        '}',
+        '(',
+        ...items,
+        'u',
+      ),
+    );
+  const index = made(DCP('MetadataIndex'), text('fqn'), text('t0'), text('offset'), ...size, text('index'), 'N');
+  const info = (...transforms: readonly Part[]): readonly Part[] =>
+    made(
+      STORAGE,
+      text('relative_path'),
+      text('f'),
+      text('offset'),
+      'K',
+      0,
+      text('length'),
+      'K',
+      9,
+      text('transform_descriptors'),
+      ...transforms,
+    );
+  const names = (count: number): readonly string[] => Array.from({ length: count }, (_, at) => `t${String(at)}`);
+
+  it.each<[what: string, reason: RegExp, bytes: () => Uint8Array]>([
+    [
+      'a thousand tensors of the same thousand chunks',
+      /more chunks and items than its size explains/,
+      () => {
+        const all: readonly Part[] = [']', 'q', 2, '(', ...chunk, 'q', 1, 'h\x01'.repeat(999), 'e'];
+        const first: readonly Part[] = [text('t0'), ...tensor(...all), 'q', 3];
+        return metadata([...first, ...names(1000).flatMap((name): Part[] => [text(name), 'h\x03'])], []);
+      },
+    ],
+    [
+      'the same item ten thousand times',
+      /more chunks and items than its size explains/,
+      () =>
+        metadata([text('t0'), ...tensor(']')], [...index, 'q', 1, ...info(']'), 'q', 2, 'h\x01h\x02'.repeat(10_000)]),
+    ],
+    [
+      'an item of a hundred transforms',
+      /more transforms than DCP chains/,
+      () =>
+        metadata(
+          [text('t0'), ...tensor(']', ...chunk, 'a')],
+          [...index, ...info(']', '(', text('z'), 'q', 4, 'h\x04'.repeat(99), 'e')],
+        ),
+    ],
+    [
+      'a long dict as the state of a hundred thousand objects',
+      /something else where/,
+      () => {
+        const dict: readonly Part[] = ['}', 'q', 1, '(', 'K\x01N'.repeat(100_000), 'u', '0'];
+        const state: readonly Part[] = [
+          `c${DCP('ChunkStorageMetadata')}`,
+          'q',
+          2,
+          '0',
+          '(',
+          'h\x02)\x81h\x01b0'.repeat(100_000),
+          '1',
+        ];
+        return pickle(...dict, ...state, 'N');
+      },
+    ],
+  ])('%s', (_what, reason, bytes) => {
+    const hostile = bytes();
+    const startMs = performance.now();
+    expect(() => readDcpMetadata(hostile)).toThrow(reason);
+    expect(performance.now() - startMs).toBeLessThan(5000);
+  });
+
+  it('the same parts make metadata that is read, if each is there once', () => {
+    const state = readDcpMetadata(metadata([text('t0'), ...tensor(']', ...chunk, 'a')], [...index, ...info('N')]));
+    expect(state.tensors[0]?.chunks[0]?.item).toEqual({ file: 'f', offset: 0, length: 9 });
   });
 });
 

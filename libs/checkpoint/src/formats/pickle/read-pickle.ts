@@ -15,15 +15,22 @@ export interface PickleForms {
 
 /** So many containers any pickle may hold. */
 const CONTAINERS_OF_ANY = 100_000;
-/** Metadata of PyTorch takes about 16 bytes a container; fewer than 6 are no checkpoint's. */
+/** Metadata of PyTorch takes 6.4 to 16 bytes a container; fewer than 6 are no checkpoint's. */
 const BYTES_OF_CONTAINER = 6;
+/** So many numbers and constants any pickle may hold. */
+const SCALARS_OF_ANY = 1_000_000;
+/** Metadata of PyTorch takes 4 to 8 bytes a number or constant. */
+const BYTES_OF_SCALAR = 3;
 
 /**
  * The value of a pickle of protocol 0 to 5, as far as checkpoints use them.
  * @throws UnreadableSave if it is cut, takes more memory than its size explains, or uses an opcode that no checkpoint uses.
  */
 export function readPickle(pickle: Uint8Array, forms: PickleForms = {}): PickleValue {
-  const uses = readMemoUses(pickle, CONTAINERS_OF_ANY + Math.floor(pickle.length / BYTES_OF_CONTAINER));
+  const uses = readMemoUses(pickle, {
+    containers: CONTAINERS_OF_ANY + Math.floor(pickle.length / BYTES_OF_CONTAINER),
+    scalars: SCALARS_OF_ANY + Math.floor(pickle.length / BYTES_OF_SCALAR),
+  });
   return new PickleMachine(pickle, uses, forms).run();
 }
 

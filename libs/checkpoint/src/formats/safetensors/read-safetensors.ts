@@ -1,6 +1,7 @@
 /** Reads headers of safetensors files: 8 bytes of length, JSON, then the tensors (github.com/huggingface/safetensors, README). */
 import { z } from 'zod';
 import { bytesOfDtype } from '../../read/dtypes.ts';
+import { parseJson } from '../../read/parse-json.ts';
 import { UnreadableSave } from '../../read/unreadable-save.ts';
 import { volumeOf } from '../../read/saved-state.ts';
 
@@ -8,6 +9,9 @@ import { volumeOf } from '../../read/saved-state.ts';
 export const LENGTH_BYTES = 8;
 /** safetensors itself refuses larger headers. */
 const MAX_HEADER = 100_000_000;
+
+/** Not a tensor. */
+const METADATA = '__metadata__';
 
 const DTYPES: Readonly<Record<string, string>> = {
   BOOL: 'bool',
@@ -66,10 +70,11 @@ export function headerBytes(first: Uint8Array, fileBytes: number): number {
  * @throws UnreadableSave if they do not; the message continues a sentence that starts with the file.
  */
 export function readSafetensors(header: Uint8Array, fileBytes: number): readonly FiledTensor[] {
-  const { __metadata__: metadata, ...entries } = parseObject(new TextDecoder().decode(header));
-  const sharding = shardingOf(metadata);
+  const entries = Object.entries(parseObject(header));
+  const sharding = shardingOf(entries.find(([key]) => key === METADATA)?.[1]);
   const start = LENGTH_BYTES + header.length;
-  const tensors = Object.entries(entries)
+  const tensors = entries
+    .filter(([key]) => key !== METADATA)
     .map(([key, entry]) => filedTensor(key, entry, start, sharding.get(key)))
     .toSorted((one, other) => one.offset - other.offset || one.length - other.length);
   let at = start;
@@ -109,17 +114,13 @@ function filedTensor(
 function shardingOf(metadata: unknown): ReadonlyMap<string, readonly number[]> {
   const text = z.looseObject({ DCP_SHARDING_INFO: z.string() }).safeParse(metadata);
   if (!text.success) return new Map();
-  const sharding = Sharding.safeParse(parseObject(text.data.DCP_SHARDING_INFO));
+  const sharding = Sharding.safeParse(parseObject(new TextEncoder().encode(text.data.DCP_SHARDING_INFO)));
   if (!sharding.success) throw new UnreadableSave('says in a broken way how PyTorch divided its tensors');
   return new Map(Object.entries(sharding.data).map(([key, { saved_offsets: offsets }]) => [key, offsets]));
 }
 
-function parseObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  } catch {
-    // The error below says it.
-  }
+function parseObject(json: Uint8Array): Record<string, unknown> {
+  const value = parseJson(json);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   throw new UnreadableSave('has a header that is no JSON object');
 }
