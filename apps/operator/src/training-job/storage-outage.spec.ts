@@ -30,19 +30,16 @@ describe('an outage of storage', () => {
   it.each<[Outage, RegExp]>([
     ['down', /Claim checkpoints could not be read on node-a, node-b, so no checkpoint is blamed/],
     ['partial', /A file of checkpoint \S+ on claim checkpoints could not be read on node-a, node-b/],
-  ])(
-    'of an hour (%s) makes the job wait for the claim by its name, and go on without a user',
-    async (kind, why) => {
-      const storage = new StorageWorld();
-      storage.begin(kind, 60 * MINUTE);
-      const waited = await storage.untilItTrains();
-      expect(storage.steps('Damaged')).toEqual([]);
-      expect(waited.filter((message) => why.test(message)).length).toBeGreaterThan(11);
-      expect(waited.at(-1)).toContain('The job tries again until storage can be read.');
-      expect(storage.world.job.status).toMatchObject({ state: 'Running', restarts: { charged: 0 } });
-      expect(storage.attempt?.resumedFrom?.step).toBe(500);
-    },
-  );
+  ])('of an hour (%s) makes the job wait for the claim by its name, and go on without a user', async (kind, why) => {
+    const storage = new StorageWorld();
+    storage.begin(kind, 60 * MINUTE);
+    const waited = await storage.untilItTrains();
+    expect(storage.steps('Damaged')).toEqual([]);
+    expect(waited.filter((message) => why.test(message)).length).toBeGreaterThan(11);
+    expect(waited.at(-1)).toContain('The job tries again until storage can be read.');
+    expect(storage.world.job.status).toMatchObject({ state: 'Running', restarts: { charged: 0 } });
+    expect(storage.attempt?.resumedFrom?.step).toBe(500);
+  });
 });
 
 describe('a checkpoint', () => {

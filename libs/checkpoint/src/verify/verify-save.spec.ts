@@ -53,9 +53,7 @@ describe('a sound save of PyTorch 2.15', () => {
 });
 
 describe('of a save of PyTorch', () => {
-  it.each<
-    [what: string, found: [SaveLook['verdict'], Level], sentence: RegExp, change: (save: MemorySave) => void]
-  >([
+  it.each<[what: string, found: [SaveLook['verdict'], Level], sentence: RegExp, change: (save: MemorySave) => void]>([
     [
       'without its metadata is incomplete',
       ['incomplete', 'V0'],
