@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { aJobSpec } from '@coxswain/api-types/testing';
 import type { Database } from '@coxswain/persistence';
 import { createLogger } from '@coxswain/telemetry';
 import type { SharedPostgres } from '@coxswain/test-harness';
@@ -264,7 +265,7 @@ describe('a record that goes', () => {
     if (old === undefined) throw new Error('there are two');
     await sweep(1, 0);
     const metadata = { name: `run.${old.id}`, namespace: 'research', uid: old.uid, resourceVersion: '7' };
-    const job = { metadata, spec: {}, status: {} } as Parameters<typeof projectJob>[2];
+    const job = { metadata, spec: aJobSpec(), status: {} } as Parameters<typeof projectJob>[2];
     const { jobId = '' } = (await database.transaction((sql) => projectJob(sql, here, job))) ?? {};
     expect(jobId).not.toBe(old.id);
     await markJobGone(database, here, { ...metadata, seenUpTo: '8' });

@@ -277,7 +277,7 @@ describe('a launcher and its operator', () => {
     disposals.push(() => impostor.stop());
     const launcher = await launch([impostor.url], { engine: UNTIL_END });
     await eventually('the complaint', () => launcher.stderr.includes('The operator cannot be reached'));
-    expect(launcher.stderr).toMatch(/of another authority than the one .* No rank has started; retrying/);
+    expect(launcher.stderr).toMatch(/of another authority than this pod was given .* No rank has started; retrying/);
     launcher.child.kill('SIGTERM');
     expect(await launcher.exited).toBe(EXIT_CODES.stopped.code);
     expect(impostor.connections).toEqual([]);
