@@ -1,12 +1,21 @@
-/** A cluster that has nodes, no Fabric, and one pod’s log in each namespace: the API reads them through the Kubernetes API. It does not serve jobs, as in an outage. */
+/** A cluster that has nodes, a Fabric whose GPUs are counted, and one pod’s log in each namespace: the API reads them through the Kubernetes API. It does not serve jobs, as in an outage. */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { API_GROUP_VERSION, FABRIC_NAME } from '@coxswain/api-types';
 import { stringify } from 'yaml';
 
 const LINE_MS = 100;
 const VERSION = '1';
+const FABRICS = `/apis/${API_GROUP_VERSION}/fabrics`;
+const FABRIC = {
+  kind: 'Fabric',
+  apiVersion: API_GROUP_VERSION,
+  metadata: { name: FABRIC_NAME, uid: 'fabric', resourceVersion: VERSION },
+  spec: {},
+  status: { gpus: 16, freeGpus: 8, gpuTypes: [] },
+};
 
 /** What the cluster contains. */
 export interface FakeClusterParts {
@@ -29,6 +38,8 @@ export async function startFakeCluster(kubeconfigPath: string, parts: FakeCluste
     const collection = collections.get(path);
     if (path === '/version') {
       sendJson(answer, { major: '1', minor: '34', gitVersion: 'v1.34.0' });
+    } else if (path === `${FABRICS}/${FABRIC_NAME}`) {
+      sendJson(answer, FABRIC);
     } else if (collection !== undefined && query.includes('watch=true')) {
       answer.setHeader('content-type', 'application/json');
       answer.flushHeaders();
@@ -65,10 +76,7 @@ function collectionsOf(nodes: readonly string[]): Collections {
   }));
   return new Map([
     ['/api/v1/nodes', { kind: 'Node', apiVersion: 'v1', items }],
-    [
-      '/apis/training.coxswain.dev/v1alpha1/fabrics',
-      { kind: 'Fabric', apiVersion: 'training.coxswain.dev/v1alpha1', items: [] },
-    ],
+    [FABRICS, { kind: 'Fabric', apiVersion: API_GROUP_VERSION, items: [FABRIC] }],
     ['/apis/resource.k8s.io/v1/resourceslices', { kind: 'ResourceSlice', apiVersion: 'resource.k8s.io/v1', items: [] }],
   ]);
 }
