@@ -25,7 +25,7 @@ describe('checkpoint show', () => {
   it('says format, tensors by the first part of their names, and what else there is', async () => {
     const { out, code } = await checkpoint('show', directory);
     expect(code).toBe(0);
-    expect(out).toMatch(/^Format +dcp\nVerdict +sound\nTensors +6 tensors, 435 B\nChunks +11\n/);
+    expect(out).toMatch(/^Format +dcp\nVerdict +sound, as far as V1 sees\nTensors +6 tensors, 435 B\nChunks +11\n/);
     expect(out).toMatch(/\nmodel +6 +435 B +float32, bfloat16, bool, int32\n/);
     expect(out).toContain('Beside tensors: loader.position, lr, step');
   });
@@ -51,6 +51,11 @@ describe('checkpoint verify', () => {
       1,
       expect.stringMatching(/^Damaged: .*\nV1 {2}damaged: File __3_0\.distcp has 100 bytes/),
     ]);
+  });
+
+  it('ends with 1 for a folder that holds no save: nothing was looked at', async () => {
+    const { out, code } = await checkpoint('verify', resolve(directory, '..'), '--level', 'V0');
+    expect([code, out]).toEqual([1, expect.stringMatching(/^Its content cannot be verified: format unknown/)]);
   });
 
   it.each([

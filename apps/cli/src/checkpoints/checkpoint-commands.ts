@@ -22,18 +22,22 @@ export function addCheckpointCommands(program: Command, session: Session): void 
     .description('say what a save holds, from its metadata alone')
     .addHelpText('after', '\nExample:\n  coxswain checkpoint show outputs/checkpoint/step-1000')
     .action(async (directory: string) => {
-      session.show(await look(session, directory, 'V1'), saveTable);
+      session.show(await look(session, directory, 'V1'), (found) => saveTable(found, 'V1'));
     });
   checkpoint
     .command('verify')
     .argument('<directory>', 'directory of one save, such as checkpoint/step-1000')
-    .description('say whether a save is good; the exit code is 1 if it is damaged, incomplete or suspect')
+    .description(
+      'say whether a save is good; the exit code is 1 if it is damaged, incomplete, suspect, or no save that can be read',
+    )
     .addOption(new Option('--level <level>', LEVEL_HELP).choices(LEVELS).default('V3'))
     .addHelpText('after', '\nExample:\n  coxswain checkpoint verify outputs/checkpoint/step-1000 --level V2')
     .action(async (directory: string, { level }: { readonly level: Level }) => {
       const found = await look(session, directory, level);
       session.show(found, (each) => verdictText(each, level));
-      if (found.verdict !== 'sound' && found.verdict !== 'unverifiable') session.setExitCode(1);
+      // Without a state nothing was looked at: an empty folder must not pass for a good save.
+      const isRead = found.state !== undefined;
+      if (!isRead || (found.verdict !== 'sound' && found.verdict !== 'unverifiable')) session.setExitCode(1);
     });
 }
 

@@ -1,4 +1,4 @@
-import { bytesOfDtype, type SaveLook, type SavedTensor, volumeOf } from '@coxswain/checkpoint';
+import { bytesOfDtype, type Level, type SaveLook, type SavedTensor, volumeOf } from '@coxswain/checkpoint';
 import { formatBytes, formatCount } from '@coxswain/units';
 import { columns } from '../output/output.ts';
 
@@ -8,19 +8,19 @@ const MAX_ROWS = 20;
 /** A look at a save, and how many bytes it read. */
 export type ReadSave = SaveLook & { readonly readBytes: number };
 
-/** What a save holds: its format, its tensors by the first part of their names, the rest by name. */
-export function saveTable(look: ReadSave): string {
-  return [facts(look), tensorTable(look), objectLines(look), findingLines(look)]
+/** What a save holds: its format, its tensors by the first part of their names, the rest by name. `level`: how closely it was looked at. */
+export function saveTable(look: ReadSave, level: Level): string {
+  return [facts(look, level), tensorTable(look), objectLines(look), findingLines(look)]
     .filter((part) => part !== '')
     .join('\n\n');
 }
 
 /** Format, sums and verdict. */
-function facts({ format, state, verdict, readBytes }: ReadSave): string {
+function facts({ format, state, verdict, readBytes }: ReadSave, level: Level): string {
   const tensors = state?.tensors ?? [];
   const rows = [
     ['Format', format ?? 'unknown'],
-    ['Verdict', verdict],
+    ['Verdict', `${verdict}, as far as ${level} sees`],
     [
       'Tensors',
       `${formatCount(tensors.length, 'tensor')}, ${formatBytes(tensors.reduce((sum, tensor) => sum + bytesOf(tensor), 0))}`,

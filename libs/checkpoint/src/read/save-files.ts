@@ -1,4 +1,4 @@
-/** What a reader of checkpoints asks for. It asks and does not wait: whoever drives it reads from a file system or an object store. */
+/** What a reader of checkpoints asks for. It asks and does not wait: its caller reads from a file system or an object store. */
 
 /** A file of a save. */
 export interface StoredFile {

@@ -42,8 +42,6 @@ export interface SavedObject {
 export interface SavedState {
   readonly tensors: readonly SavedTensor[];
   readonly objects: readonly SavedObject[];
-  /** Items that belong to no tensor or object of the save. Engines ignore them. */
-  readonly strayItems: number;
 }
 
 /** Number of elements in a box of these sizes; Infinity beyond 2^1023. */

@@ -15,6 +15,6 @@ export type Level = (typeof LEVELS)[number];
 export interface Finding {
   readonly level: Level;
   readonly kind: FindingKind;
-  /** A sentence with its full stop: what is wrong, of which tensor or file. */
+  /** A sentence with its full stop: what is wrong, and the tensor or file. */
   readonly sentence: string;
 }

@@ -8,7 +8,7 @@ import { checkContent, type ItemPromise, openItem } from './archives.ts';
 import { allComparisons, describeCoverage } from './coverage.ts';
 import type { Finding, FindingKind, Level } from './finding.ts';
 import { isUpTo, type Look, type LookOptions } from './look.ts';
-import { checkItems } from './items.ts';
+import { checkItems, itemsOf } from './items.ts';
 
 /** Clocks of two nodes, and a file system's times, differ by less. */
 const CLOCK_SKEW_MS = 2000;
@@ -23,7 +23,8 @@ export function* verifyDcp(listed: readonly StoredFile[], options: LookOptions):
   if (metadata.isLink === true) return failed('V0', 'damaged', `${DCP_INDEX_FILE} is a link, which is not followed.`);
   const state = yield* readState(metadata);
   if ('sentence' in state) return failed('V1', 'damaged', state.sentence);
-  const findings = [...checkTimes(listed, metadata), ...(isUpTo('V1', options) ? checkStructure(state, listed) : [])];
+  const structure = isUpTo('V1', options) ? checkStructure(state, listed) : [];
+  const findings = [...checkTimes(listed, metadata), ...structure, ...unreadFiles(state, listed)];
   const isBroken = findings.some(({ kind }) => kind === 'damaged' || kind === 'incomplete');
   if (isBroken || !isUpTo('V2', options)) return { state, findings };
   return { state, findings: [...findings, ...(yield* checkAllItems(state, options))] };
@@ -55,6 +56,16 @@ function checkTimes(files: readonly StoredFile[], metadata: StoredFile): readonl
   if (first === undefined) return [];
   const sentence = `${String(later.length)} files, such as ${first.path}, were written after ${DCP_INDEX_FILE}: two saves can be mixed here.`;
   return [{ level: 'V0', kind: 'suspect', sentence }];
+}
+
+/** Files that the metadata does not name, such as `common.pt` of Megatron: nothing here reads them, so nothing is said of them. */
+function unreadFiles(state: SavedState, files: readonly StoredFile[]): readonly Finding[] {
+  const named = new Set(itemsOf(state).map(({ file }) => file));
+  const unread = files.filter(({ path }) => path !== DCP_INDEX_FILE && !named.has(path));
+  const [first] = unread;
+  if (first === undefined) return [];
+  const sentence = `${String(unread.length)} files, such as ${first.path}, are not named by ${DCP_INDEX_FILE} and were not looked at.`;
+  return [{ level: 'V1', kind: 'unverifiable', sentence }];
 }
 
 function checkStructure(state: SavedState, files: readonly StoredFile[]): readonly Finding[] {

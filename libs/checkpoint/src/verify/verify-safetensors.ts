@@ -23,7 +23,7 @@ export function* verifySafetensors(listed: readonly StoredFile[], options: LookO
   const index = yield* readIndex(listed);
   const weights = weightsOf(listed, index.map);
   const read = yield* readFiles(weights);
-  const state = { tensors: joined(read.tensors), objects: [], strayItems: 0 } satisfies SavedState;
+  const state = { tensors: joined(read.tensors), objects: [] } satisfies SavedState;
   const findings = [
     ...read.findings,
     ...index.findings,

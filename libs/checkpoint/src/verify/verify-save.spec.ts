@@ -120,6 +120,12 @@ describe('of a save of PyTorch', () => {
       /model\.both in __0_0\.distcp at byte 0 has other bytes in data\/0 than were saved/,
       (save) => save.edit('__0_0.distcp', (bytes) => bytes.fill((bytes[710] ?? 0) ^ 1, 710, 711)),
     ],
+    [
+      'with a file that its metadata does not name is unverifiable in part',
+      ['unverifiable', 'V1'],
+      /1 files, such as common\.pt, are not named by \.metadata and were not looked at/,
+      (save) => save.edit('common.pt', () => new Uint8Array(3)),
+    ],
   ])('one %s', (_what, [verdict, level], sentence, change) => {
     const save = fixture();
     change(save);

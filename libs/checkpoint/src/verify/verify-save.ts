@@ -25,7 +25,7 @@ const KINDS: readonly FindingKind[] = ['damaged', 'incomplete', 'suspect', 'unve
 
 /** Files that show the format of a save whose index is missing, or that has none. */
 const FORMAT_OF_FILE: readonly (readonly [pattern: RegExp, format: string])[] = [
-  [/\.distcp$/, DCP.names[0]],
+  [/^[^/]*\.distcp$/, DCP.names[0]],
   // PyTorch’s writer of safetensors names its files so, and writes no index.
   [/^shard-\d+-model-\d+-of-\d+\.safetensors$/, SAFETENSORS.names[0]],
 ];
@@ -63,7 +63,7 @@ function* lookOf(format: string | undefined, files: readonly StoredFile[], optio
 function notRead(format: string | undefined): Finding {
   const what =
     format === undefined
-      ? 'No file here belongs to a format of checkpoints that is known.'
+      ? 'No file here belongs to a known format of checkpoints. Name the directory of one save.'
       : `Saves of format ${format} are not read from their bytes yet.`;
   return { level: 'V0', kind: 'unverifiable', sentence: what };
 }

@@ -61,20 +61,18 @@ export function readDcpMetadata(metadata: Uint8Array): SavedState {
       tensors.set(name, tensor);
     }
   });
-  let strayItems = 0;
   eachEntry(root.get('storage_data'), 'storage_data', (index, info) => {
     if (--parts < 0) throw tooManyParts();
     const [fqn, offset, hint] = partsOf(index, `${METADATA}.MetadataIndex`);
     const name = textOf(fqn, 'the name in an index');
     const tensor = tensors.get(name);
     const owner = tensor === undefined ? objects.get(name) : chunkAt(tensor, offset, hint);
-    if (owner === undefined) strayItems++;
-    else owner.item = itemOf(info);
+    // An item without an owner is one that no engine loads. If a tensor misses it, the tensor has a hole.
+    if (owner !== undefined) owner.item = itemOf(info);
   });
   return {
     tensors: [...tensors.values()].map(closed),
     objects: [...objects.values()] satisfies SavedObject[],
-    strayItems,
   };
 }
 

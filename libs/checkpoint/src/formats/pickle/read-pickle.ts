@@ -34,7 +34,7 @@ export function readPickle(pickle: Uint8Array, forms: PickleForms = {}): PickleV
   return new PickleMachine(pickle, uses, forms).run();
 }
 
-/** The tuple `()`, of which there is one. */
+/** The tuple `()`. All uses share it. */
 const EMPTY_TUPLE: PickleValue[] = [];
 
 type Form = (value: PickleValue) => PickleValue;
@@ -321,7 +321,7 @@ function itemsOf(value: PickleValue): PickleDict | undefined {
 function readLong(bytes: Uint8Array): number | bigint {
   const last = bytes.at(-1);
   if (last === undefined) return 0;
-  // Offsets of files, of which there is one a chunk.
+  // Offsets in files: each chunk has one.
   if (bytes.length <= 6 && last < 0x80) return bytes.reduceRight((sum, byte) => sum * 256 + byte, 0);
   if (bytes.length > 64) throw new UnreadableSave(`it holds an integer of ${String(bytes.length)} bytes`);
   const magnitude = bytes.reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
