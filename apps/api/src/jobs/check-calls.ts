@@ -1,9 +1,10 @@
 /** Calls to the cluster of checks of jobs, in turns of projects. */
-import { type CallOptions, systemClock } from '@coxswain/kube';
-import { TurnGate } from '@coxswain/units';
+import type { CallOptions } from '@coxswain/kube';
+import type { TurnGate } from '@coxswain/units';
 import { Inject, Injectable } from '@nestjs/common';
 import { type LimitedPrincipal, ProjectLimits } from '../limits/project-limits.ts';
 import { afterWaiting } from '../limits/request-cpu.ts';
+import { turnsOfProjects } from '../limits/turns-of-projects.ts';
 
 /**
  * A dry run waits for the admission webhooks of its namespace, which may not answer. Checks have a lane of 16 calls: changes that are carried to the cluster have
@@ -33,11 +34,12 @@ export class CheckCalls {
 
   constructor(@Inject(ProjectLimits) limits: Pick<ProjectLimits, 'ownerOf' | 'refuse'>) {
     this.#limits = limits;
-    this.#turns = new TurnGate({
+    this.#turns = turnsOfProjects(limits, {
       bounds: TURNS,
       waitMs: TURN_WAIT_MS,
-      setTimer: systemClock.setTimer,
-      busy: () => limits.refuse('concurrency', TOO_MANY, 3),
+      limit: 'concurrency',
+      message: TOO_MANY,
+      retrySeconds: 3,
     });
   }
 

@@ -4,8 +4,8 @@ import {
   type JobCreate,
   type ObjectReference,
   referencesOf,
+  type UnusableReference,
 } from '@coxswain/api-types';
-import type { UnusableReference } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
 import {
   type CallOptions,

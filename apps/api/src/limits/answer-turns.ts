@@ -1,9 +1,9 @@
 /** How many large answers are built at a time, and whose turn is next? */
-import { systemClock } from '@coxswain/kube';
-import { TurnGate } from '@coxswain/units';
+import type { TurnGate } from '@coxswain/units';
 import { Inject, Injectable } from '@nestjs/common';
 import { type LimitedPrincipal, ProjectLimits } from './project-limits.ts';
 import { resumeRequest } from './request-cpu.ts';
+import { turnsOfProjects } from './turns-of-projects.ts';
 
 /** Costs of GraphQL queries (`query-cost.ts`). One unit takes about 50 bytes while the answer is built. Below, an answer needs no turn: about 100 kB. */
 const SMALL_COST = 2_000;
@@ -32,11 +32,12 @@ export class AnswerTurns {
 
   constructor(@Inject(ProjectLimits) limits: Pick<ProjectLimits, 'ownerOf' | 'refuse'>) {
     this.#limits = limits;
-    this.#turns = new TurnGate({
+    this.#turns = turnsOfProjects(limits, {
       bounds: TURNS,
       waitMs: TURN_WAIT_MS,
-      setTimer: systemClock.setTimer,
-      busy: () => limits.refuse('answers', TOO_MANY, 3),
+      limit: 'answers',
+      message: TOO_MANY,
+      retrySeconds: 3,
     });
   }
 

@@ -1,7 +1,6 @@
 import { FINAL_JOB_STATES, type JobStacks } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
-import { systemClock } from '@coxswain/kube';
-import { TurnGate } from '@coxswain/units';
+import type { TurnGate } from '@coxswain/units';
 import { Inject, Injectable } from '@nestjs/common';
 import { recordAudit } from '../auth/audit.ts';
 import type { Principal } from '../auth/principal.ts';
@@ -11,6 +10,7 @@ import type { JobRow } from '../jobs/job-row.ts';
 import { type JobAddress, JobsService } from '../jobs/jobs.service.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
 import { afterWaiting } from '../limits/request-cpu.ts';
+import { turnsOfProjects } from '../limits/turns-of-projects.ts';
 import { operatorStacks, type OperatorStacks } from './operator-stacks.ts';
 
 /**
@@ -56,8 +56,8 @@ export class StacksService {
     this.#operator = config.operator;
     this.#jobs = jobs;
     this.#limits = limits;
-    const busy = (): Error => limits.refuse('stacks', TOO_MANY, 2);
-    this.#turns = new TurnGate({ bounds: TURNS, waitMs: TURN_WAIT_MS, setTimer: systemClock.setTimer, busy });
+    const turns = { bounds: TURNS, waitMs: TURN_WAIT_MS, limit: 'stacks', message: TOO_MANY, retrySeconds: 2 } as const;
+    this.#turns = turnsOfProjects(limits, turns);
   }
 
   /** CONFLICT where no rank runs; RATE_LIMITED where it was asked a moment ago; UNAVAILABLE where the operator does not answer. */
