@@ -1,7 +1,7 @@
 import { ROOT } from '../test/run-supervised.ts';
 import { EarlierTree, isCommitThere, runOn } from './rollback/earlier-tree.ts';
 
-/** The release before: the commit of which this release changes names, fields and tables. At a release, it is set anew. */
+/** The commit of the release before. This release changes its names, fields and tables. At a release, set it anew. */
 const RELEASE_BEFORE = '3b74dcef';
 
 /** What `npm run campaign` prints beside the name of this campaign. */

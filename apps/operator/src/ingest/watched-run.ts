@@ -30,7 +30,7 @@ export interface Watched extends RunOfRanks {
   hasStacks: boolean;
 }
 
-/** A run of which nothing was heard yet. */
+/** A run that has reported nothing yet. */
 export function newWatched({ jobUid, epoch, incarnation }: RunOfRanks): Watched {
   return {
     jobUid,

@@ -246,7 +246,7 @@ function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
   return [];
 }
 
-/** A failure before anything ran, or one that is none because a newer checkpoint verified, needs no action. */
+/** An end before anything ran, or because a newer checkpoint verified, needs no action. */
 function severityOf({ answer, reason, verifiedCheckpoint }: Attempt): JobEvent['severity'] {
   if (answer === 'GiveUp') return 'error';
   return hasRunNothing(reason) || verifiedCheckpoint !== undefined ? 'info' : 'warning';

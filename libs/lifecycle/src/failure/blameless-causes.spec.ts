@@ -11,7 +11,7 @@ const unbound = (podIndex: number): ObservedPod => {
   const { nodeName: _, ...pod } = aPod(job, { podIndex, phase: 'Pending', running: false });
   return pod;
 };
-/** A gang of four nodes at the stage of its attempt, of which these pods are seen. */
+/** A gang of four nodes at the stage of its attempt. Only these pods are seen. */
 const gang = (
   attempt: Partial<Attempt>,
   pods: readonly ObservedPod[],

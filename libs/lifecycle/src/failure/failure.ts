@@ -21,7 +21,7 @@ import { checkpointLoadedBy, isOfSameCheckpoint } from './checkpoint-trouble.ts'
 import { missingIndices, podsOf } from '../observation/gang.ts';
 import { isAlive, isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../observation/incarnation.ts';
 import { type Candidate, originOf } from './failure-origin.ts';
-import { nodesWithErrorOf } from './same-error.ts';
+import { nodesWithErrorOf } from './nodes-with-error.ts';
 import { withFinishedPeer } from './finished-peer.ts';
 import { LOG_HEADING } from './last-lines.ts';
 import { judgeNodes } from './lost-nodes.ts';
