@@ -1,5 +1,6 @@
 import { formatAnswer, formatExit, formatFailureLine, formatPlaceOfFailure, type Job } from '@coxswain/api-types';
 import type { ReactNode } from 'react';
+import { FactList } from './fact-list.tsx';
 
 /** Why the job failed, first on its page; of a job that restarts, one line. Nothing if the job goes on since its last failure. */
 export function FailureCause({ job, now }: { readonly job: Job; readonly now: Date }): ReactNode {
@@ -8,26 +9,21 @@ export function FailureCause({ job, now }: { readonly job: Job; readonly now: Da
   if (!failure.isFinal) {
     return state === 'Restarting' ? <p className="sentence">{formatFailureLine(failure, now)}</p> : null;
   }
-  const facts = [
-    ['Where', formatPlaceOfFailure(failure)],
-    ['Exit', formatExit(failure)],
-    ['Blame', failure.blame === null ? undefined : `${failure.blame} (${failure.class ?? 'Unknown'})`],
-    ['Result', formatAnswer(failure, now)],
-    ['Next', failure.advice],
-  ].filter(([, value]) => value !== undefined);
+  const facts = (
+    [
+      ['Where', formatPlaceOfFailure(failure)],
+      ['Exit', formatExit(failure)],
+      ['Blame', failure.blame === null ? undefined : `${failure.blame} (${failure.class ?? 'Unknown'})`],
+      ['Result', formatAnswer(failure, now)],
+      ['Next', failure.advice],
+    ] as const
+  ).filter(([, value]) => value !== undefined);
   return (
     <section className="panel cause" data-testid="cause">
       <h2>{`Attempt ${failure.attempt} failed`}</h2>
       <p className="problem">{failure.verdict}</p>
       {failure.lastLines.length > 0 && <pre tabIndex={0}>{failure.lastLines.join('\n')}</pre>}
-      <dl className="evidence">
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <FactList className="evidence" facts={facts} />
     </section>
   );
 }

@@ -7,6 +7,7 @@ import {
 } from '@coxswain/api-types';
 import { formatDuration } from '@coxswain/units';
 import type { ReactNode } from 'react';
+import { FactList } from './fact-list.tsx';
 
 /** What went wrong, newest first: seen, done, came of, and what shows it. */
 export function Incidents({ incidents }: { readonly incidents: readonly JobIncident[] }): ReactNode {
@@ -53,14 +54,7 @@ function Evidence({ incident }: { readonly incident: JobIncident }): ReactNode {
           ))}
         </ul>
       )}
-      <dl className="evidence">
-        {evidence.map(({ name, value }) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <FactList className="evidence" facts={evidence.map(({ name, value }) => [name, value] as const)} />
     </details>
   );
 }

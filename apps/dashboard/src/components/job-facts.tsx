@@ -5,6 +5,7 @@ import type { ReactNode } from 'react';
 import type { LiveProgress } from '../job/live-progress.ts';
 import { formatMs, formatSpeed, signedPercent } from '../step-time.ts';
 import { ProgressBar } from './progress-bar.tsx';
+import { FactList } from './fact-list.tsx';
 
 interface JobFactsProps {
   readonly job: Job;
@@ -37,14 +38,7 @@ export function JobFacts({ job, progress }: JobFactsProps): ReactNode {
   return (
     <div className="panel">
       {progress !== undefined && total !== null && <ProgressBar value={progress.step} total={total} label="progress" />}
-      <dl className="facts">
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <FactList className="facts" facts={facts} />
     </div>
   );
 }
