@@ -21,6 +21,9 @@ export interface SavedChunk extends Box {
   readonly item: StoredItem | undefined;
 }
 
+/** What a tensor is for. master: the copy in float32 of a parameter that trains in fewer bits. moment: a running mean of the optimizer. */
+export type TensorKind = 'parameter' | 'master' | 'moment' | 'other';
+
 /** A tensor. */
 export interface SavedTensor {
   /** Its name, such as `model.layers.0.weight`. */
@@ -29,6 +32,8 @@ export interface SavedTensor {
   readonly dtype: string;
   /** Elements along each dim of the whole tensor. */
   readonly shape: readonly number[];
+  /** undefined: neither its name nor its format says. */
+  readonly kind?: TensorKind;
   readonly chunks: readonly SavedChunk[];
 }
 
@@ -38,10 +43,34 @@ export interface SavedObject {
   readonly item: StoredItem | undefined;
 }
 
+/** Whether a save holds something; undefined: its format does not say. */
+export type Holds = boolean | undefined;
+
+/** What a save says about itself beside its tensors, as far as its format tells. */
+export interface SavedFacts {
+  readonly step?: number;
+  /** The engine's name and release, such as `deepspeed 0.18.1`. */
+  readonly engineRelease?: string;
+  /** How the optimizer's state is divided, as its engine calls it: `dp_reshardable`, `fully_reshardable`, `zero1` to `zero3`, `universal`. */
+  readonly optimizerSharding?: string;
+  /** Ranks that saved it. */
+  readonly worldSize?: number;
+  /** Degrees of the layout that saved it, by the names of the fields of a layout, such as `tensorParallelDegree`. */
+  readonly degrees?: Readonly<Record<string, number>>;
+  readonly holds: {
+    readonly optimizer: Holds;
+    readonly randomStates: Holds;
+    readonly dataLoader: Holds;
+    readonly scheduler: Holds;
+  };
+}
+
 /** All that a save holds. */
 export interface SavedState {
   readonly tensors: readonly SavedTensor[];
   readonly objects: readonly SavedObject[];
+  /** Absent: the reader of its format does not look for them. */
+  readonly facts?: SavedFacts;
 }
 
 /** Number of elements in a box of these sizes; Infinity beyond 2^1023. */
