@@ -75,14 +75,33 @@ const makeNode = (name: string, { gpus, labels, devices, taints }: Platform): Pr
     ...(taints === undefined ? {} : { taints }),
   });
 
+interface Runtime {
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly template: {
+      readonly spec?: { readonly volumes?: readonly { readonly configMap?: { readonly name: string } }[] };
+    };
+  };
+}
+
+/** The ConfigMaps that an administrator makes in the job's namespace before pods can mount them. */
+async function makeConfigMaps(namespace: string, { spec }: Runtime): Promise<void> {
+  for (const { configMap } of spec.template.spec?.volumes ?? []) {
+    if (configMap !== undefined)
+      await world.plane.kubectl(['-n', namespace, 'create', 'configmap', configMap.name, '--from-literal=any=text']);
+  }
+}
+
 /** A job that fills two nodes of the platform, with its runtime, which is applied. */
 async function submit(platform: Platform): Promise<TrainingJob> {
   const path = join(DIRECTORY, platform.file);
   await world.plane.kubectl(['apply', '-f', path]);
-  const { metadata } = parse(readFileSync(path, 'utf8')) as { readonly metadata: { readonly name: string } };
+  const runtime = parse(readFileSync(path, 'utf8')) as Runtime;
+  const namespace = await world.namespace();
+  await makeConfigMaps(namespace, runtime);
   const { gpus } = platform;
-  return world.job(await world.namespace(), 'tiny', {
-    runtimeRef: { name: metadata.name },
+  return world.job(namespace, 'tiny', {
+    runtimeRef: { name: runtime.metadata.name },
     engine: { name: 'command', command: ['sleep', '1'], image: 'example/trainer:1' },
     layout: { tensorParallelDegree: gpus, pipelineParallelDegree: 1, dataParallelDegree: 2 },
     resources: { gpusPerNode: gpus },
