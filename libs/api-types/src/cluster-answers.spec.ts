@@ -35,6 +35,19 @@ const FABRIC = {
 };
 const SHARE = { category: 'productive', gpuSeconds: 10, share: 1 };
 const SPAN = { from: AT, to: AT, spent: 'waiting', gpus: 0, epoch: null };
+const RECOVERY = {
+  epoch: 2,
+  incarnation: 1,
+  failedAt: '2026-01-01T00:00:00Z',
+  resumedFromStep: 0,
+  lastStep: null,
+  noticing: null,
+  waiting: 0,
+  starting: 1.5,
+  loading: null,
+  stepping: null,
+  total: null,
+};
 const GOODPUT = {
   asOf: AT,
   gpuSeconds: 10,
@@ -167,6 +180,8 @@ const tables: readonly (readonly [string, z.ZodType, unknown, readonly Bound[]])
       ['shares.0.category', 'one of nine', 'slow', 'waiting'],
       ['shares.0.share', 'at most 1', 1, 1.01],
       ['spans', 'at most 400', listOf(400, SPAN), listOf(401, SPAN)],
+      ['secondsPerSave', 'at least 0, or null', null, -1],
+      ['recoveries', 'at most 50', listOf(50, RECOVERY), listOf(51, RECOVERY)],
       ['spans.0.spent', 'a category, or a wait', 'suspended', 'resting'],
     ],
   ],

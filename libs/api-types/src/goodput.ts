@@ -63,6 +63,35 @@ export function goodputWords(spent: GoodputSpan['spent']): string {
 /** Most spans of a report; if there are more, each span has the category that took most of its time. */
 export const MAX_GOODPUT_SPANS = 400;
 
+/** Most recoveries of a report: the newest. */
+export const MAX_RECOVERIES = 50;
+
+const phase = seconds.nullable();
+
+/** How long a job took from a failure to its next step. The phases that are known follow each other, and none is counted twice. */
+export const JobRecovery = z
+  .object({
+    epoch: counter.describe('Attempt that took the place of the failed ranks.'),
+    incarnation: counter.describe('Incarnation of that attempt.'),
+    failedAt: timestamp.describe('When the failure was recorded and the restart decided.'),
+    resumedFromStep: counter.describe('0: from scratch.'),
+    lastStep: counter.nullable().describe('Of the ranks that failed. Null: they took none.'),
+    noticing: phase.describe('Seconds from the last step before the failure until it was recorded. Null: not known.'),
+    waiting: phase.describe(
+      'Seconds from the record until nodes were found. 0: the ranks started again in their pods.',
+    ),
+    starting: phase.describe('Seconds until every rank had been started: pods, images, preflight.'),
+    loading: phase.describe(
+      'Seconds until the checkpoint was loaded, with the start of the program and its imports. Null: none was loaded, or it was not reported.',
+    ),
+    stepping: phase.describe(
+      'Seconds until the first new step was reported: rendezvous, compilation, the step itself.',
+    ),
+    total: phase.describe('Seconds from the record of the failure to the first new step. Null: there was none.'),
+  })
+  .meta({ id: 'JobRecovery' });
+export type JobRecovery = z.infer<typeof JobRecovery>;
+
 /** Where the GPU-seconds of a job went. */
 export const JobGoodput = z
   .object({
@@ -83,6 +112,16 @@ export const JobGoodput = z
       'Of wall time, without, since a suspend was answered; with the wait for capacity that follows it.',
     ),
     spans: z.array(GoodputSpan).max(MAX_GOODPUT_SPANS).describe('Oldest first.'),
+    recoveries: z
+      .array(JobRecovery)
+      .max(MAX_RECOVERIES)
+      .optional()
+      .describe('From failures to the next steps, oldest first. Absent: from an earlier release.'),
+    secondsPerSave: phase
+      .optional()
+      .describe(
+        'How long ranks stood still for a save, in the mean: time between steps at which checkpoints were saved. Null or absent: none was saved between reported steps.',
+      ),
     attemptsLeftOut: counter.describe('Oldest attempts that are not counted, beyond the newest 2000.'),
   })
   .meta({ id: 'JobGoodput' });

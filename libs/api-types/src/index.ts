@@ -56,7 +56,9 @@ export {
   GoodputSpan,
   goodputWords,
   JobGoodput,
+  JobRecovery,
   MAX_GOODPUT_SPANS,
+  MAX_RECOVERIES,
 } from './goodput.ts';
 export {
   Incident,

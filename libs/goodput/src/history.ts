@@ -55,6 +55,8 @@ export interface AttemptHistory {
   readonly wasSuspended: boolean;
   /** Its first runs are not among those that are known. */
   readonly lacksRuns: boolean;
+  /** Checkpoints saved between reported steps, and the time between these steps. Undefined: not recorded. */
+  readonly saves: { readonly count: number; readonly ms: number } | undefined;
   readonly runs: readonly RunHistory[];
 }
 

@@ -9,6 +9,7 @@ import {
 import type { JobHistory } from './history.ts';
 import { gpuMsOf } from './gpu-time.ts';
 import { ledgerOf, type Span } from './ledger.ts';
+import { recoveriesOf, secondsPerSave } from './recoveries.ts';
 
 /** The goodput of a job as the API answers it. `attemptsLeftOut`: how many older attempts the history lacks. */
 export function jobGoodput(history: JobHistory, attemptsLeftOut: number): JobGoodput {
@@ -35,6 +36,8 @@ export function jobGoodput(history: JobHistory, attemptsLeftOut: number): JobGoo
       to: textOf(toMs),
       ...span,
     })),
+    recoveries: [...recoveriesOf(history)],
+    secondsPerSave: secondsPerSave(history),
     attemptsLeftOut,
   };
 }

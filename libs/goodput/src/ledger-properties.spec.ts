@@ -42,6 +42,7 @@ const attempt = fc.record<AttemptHistory>({
   ),
   wasSuspended: fc.boolean(),
   lacksRuns: fc.boolean(),
+  saves: fc.constant(undefined),
   runs: fc.array(run, { minLength: 1, maxLength: 4 }),
 });
 const job = fc

@@ -37,6 +37,7 @@ function anAttempt(runs: readonly RunHistory[], overrides: Partial<AttemptHistor
     heldBeyond: [],
     wasSuspended: false,
     lacksRuns: false,
+    saves: undefined,
     runs,
     ...overrides,
   };

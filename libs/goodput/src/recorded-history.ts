@@ -49,7 +49,7 @@ function attemptHistory(
   attempt: Attempt,
   { job, isNewest }: { readonly job: RecordedJob; readonly isNewest: boolean },
 ): AttemptHistory {
-  const { epoch, incarnations = [], layout, outcome, startedAt, endedAt } = attempt;
+  const { epoch, incarnations = [], layout, outcome, pace, startedAt, endedAt } = attempt;
   const ofRun = (run: RecordedRun): Pick<RunHistory, 'stepMs' | 'hasSaved' | 'slowMs'> => ({
     stepMs: job.stepMsByEpoch.get(epoch),
     hasSaved: job.savedRuns.has(runKey(epoch, run.incarnation)),
@@ -64,6 +64,7 @@ function attemptHistory(
     heldBeyond: heldBeyondOf(attempt),
     wasSuspended: outcome === 'Suspended',
     lacksRuns: (incarnations[0]?.incarnation ?? 1) > 1,
+    saves: pace === undefined ? undefined : { count: pace.saves, ms: pace.betweenStepsMs },
     runs: [
       ...incarnations.map((run) => ({
         ...marksOf(run),

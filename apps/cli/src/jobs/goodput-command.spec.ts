@@ -50,6 +50,45 @@ Wall time: GPUs held for 4 min 10 s, waited for 30.0 s.`);
     expect(await shown(aGoodput({}))).toBe('tiny-gpt has held no GPUs yet.\nWall time: waited for 30.0 s.');
   });
 
+  it('says how long ranks stood still for a save, and what passed from each failure to the next step', async () => {
+    const recoveries = [
+      {
+        epoch: 2,
+        incarnation: 1,
+        failedAt: '2026-01-09T11:00:00.000Z',
+        resumedFromStep: 80,
+        lastStep: 97,
+        noticing: 5,
+        waiting: 2,
+        starting: 15,
+        loading: 40,
+        stepping: 3.5,
+        total: 60.5,
+      },
+      {
+        epoch: 2,
+        incarnation: 2,
+        failedAt: '2026-01-09T11:30:00.000Z',
+        resumedFromStep: 0,
+        lastStep: null,
+        noticing: null,
+        waiting: 0,
+        starting: 1,
+        loading: null,
+        stepping: null,
+        total: null,
+      },
+    ];
+    const out = await shown(aGoodput({ productive: 1 }, { recoveries, secondsPerSave: 1.25 }));
+    expect(out.split('\n').slice(-5)).toEqual([
+      'A save held the ranks up for 1.3 s in the mean.',
+      'From each failure to the next step:',
+      '  RUN  LAST STEP  FROM STEP  NOTICED  NODES  RANKS   LOADED  STEPPED  IN ALL',
+      '  2.1  97         80         5.0 s    2.0 s  15.0 s  40.0 s  3.5 s    1 min 0 s',
+      '  2.2  -          0          -        0 ms   1.0 s   -       -        -',
+    ]);
+  });
+
   it('says what is not counted', async () => {
     expect(await shown(aGoodput({ productive: 1 }, { attemptsLeftOut: 3 }))).toMatch(
       /The 3 oldest attempts are not counted\.$/,

@@ -1,4 +1,4 @@
-import { goodputWords, type JobGoodput } from '@coxswain/api-types';
+import { goodputWords, type JobGoodput, type JobRecovery, nameOfRun } from '@coxswain/api-types';
 import { formatDuration } from '@coxswain/units';
 import type { Command } from 'commander';
 import { columns } from '../output/output.ts';
@@ -17,6 +17,8 @@ export function addGoodputCommand(program: Command, session: Session): void {
 }
 
 const BAR_COLUMNS = 30;
+/** `-o json` has the rest. */
+const SHOWN_RECOVERIES = 10;
 
 function goodputText(name: string, goodput: JobGoodput): string {
   const waits = waitSentence(goodput);
@@ -35,6 +37,8 @@ function goodputText(name: string, goodput: JobGoodput): string {
     `${name}: ${percent(goodput.goodput)} of ${held} of GPU time was productive.`,
     columns([['  CATEGORY', '  SHARE', 'GPU TIME', ''], ...rows]),
     ...waits,
+    ...saveSentence(goodput),
+    ...recoveryLines(goodput),
     ...leftOut(goodput),
   ].join('\n');
 }
@@ -48,6 +52,38 @@ function waitSentence({ heldSeconds, waitingSeconds, suspendedSeconds }: JobGood
   const spent = times.filter(([, seconds]) => seconds > 0);
   if (spent.length === 0) return [];
   return [`Wall time: ${spent.map(([words, seconds]) => `${words} ${formatDuration(seconds * 1000)}`).join(', ')}.`];
+}
+
+function saveSentence({ secondsPerSave }: JobGoodput): readonly string[] {
+  if (secondsPerSave === null || secondsPerSave === undefined) return [];
+  return [`A save held the ranks up for ${formatDuration(secondsPerSave * 1000)} in the mean.`];
+}
+
+function recoveryLines({ recoveries = [] }: JobGoodput): readonly string[] {
+  if (recoveries.length === 0) return [];
+  const shown = recoveries.slice(-SHOWN_RECOVERIES);
+  return [
+    shown.length === recoveries.length
+      ? 'From each failure to the next step:'
+      : `From each of the ${shown.length} newest failures to the next step:`,
+    columns([
+      ['  RUN', 'LAST STEP', 'FROM STEP', 'NOTICED', 'NODES', 'RANKS', 'LOADED', 'STEPPED', 'IN ALL'],
+      ...shown.map(recoveryRow),
+    ]),
+  ];
+}
+
+function recoveryRow(recovery: JobRecovery): readonly string[] {
+  const { epoch, incarnation, lastStep, resumedFromStep, noticing, waiting, starting, loading, stepping, total } =
+    recovery;
+  return [
+    `  ${nameOfRun(epoch, incarnation)}`,
+    `${lastStep ?? '-'}`,
+    `${resumedFromStep}`,
+    ...[noticing, waiting, starting, loading, stepping, total].map((spent) =>
+      spent === null ? '-' : formatDuration(spent * 1000),
+    ),
+  ];
 }
 
 function leftOut({ attemptsLeftOut }: JobGoodput): readonly string[] {

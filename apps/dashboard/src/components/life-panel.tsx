@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { useSession } from '../session.tsx';
 import { Incidents } from './incidents.tsx';
 import { LifeBar } from './life-bar.tsx';
+import { Recoveries } from './recoveries.tsx';
 
 const READ_EVERY_MS = 5_000;
 /** Newest; `coxswain incidents` has the rest. */
@@ -41,7 +42,10 @@ export function LifePanel({
         {data === undefined ? (
           <p className="empty">{error === null ? 'Reading…' : error.message}</p>
         ) : (
-          <LifeBar {...data} />
+          <>
+            <LifeBar {...data} />
+            <Recoveries goodput={data.goodput} />
+          </>
         )}
       </section>
       <section className="panel">

@@ -112,6 +112,19 @@ describe('the life of a job', () => {
     ],
     attemptsLeftOut: 0,
   };
+  const recovery = {
+    epoch: 2,
+    incarnation: 1,
+    failedAt: '2026-01-01T00:01:00Z',
+    resumedFromStep: 80,
+    lastStep: 97,
+    noticing: 5,
+    waiting: 2,
+    starting: 15,
+    loading: null,
+    stepping: 43.5,
+    total: 60.5,
+  };
   const incident = { ...anIncident({ noticedAt: '2026-01-01T00:00:50Z' }), jobId: 'j', job: 'a', project: null };
   const panel = (answer?: unknown, isFinished = false) => {
     const job = aJob();
@@ -132,6 +145,19 @@ describe('the life of a job', () => {
       'has a legend of what took time',
       panel({ goodput, incidents: [] }),
       'productive 75.0 % 5 min 0 s of GPU time checkpoint save 25.0 % 1 min 40 s of GPU time waiting 20.0 s without GPUs',
+    ],
+    [
+      'has what passed from each failure to the next step, the newest first',
+      panel({
+        goodput: { ...goodput, recoveries: [recovery, { ...recovery, incarnation: 2, total: null }] },
+        incidents: [],
+      }),
+      'In all 2.2 97 80 5.0 s 2.0 s 15.0 s – 43.5 s – 2.1 97 80 5.0 s 2.0 s 15.0 s – 43.5 s 1 min 0 s',
+    ],
+    [
+      'says how long a save holds the ranks up',
+      panel({ goodput: { ...goodput, secondsPerSave: 1.25 }, incidents: [] }),
+      'A save holds the ranks up for 1.3 s in the mean.',
     ],
     ['is read for a finished job', panel({ goodput, incidents: [] }, true), 'No incidents so far.'],
     ['lists incidents', panel({ goodput, incidents: [incident] }), 'Incidents Crash'],
