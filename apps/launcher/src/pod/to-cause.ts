@@ -19,7 +19,7 @@ const MAX_RANKS_CHARACTERS = 96;
 /** The ranks that ended; absent before the first. */
 interface Ended {
   readonly settings: Settings;
-  readonly reporter: Pick<Reporter, 'lastStep' | 'unreportedCheckpoints' | 'readsWork' | 'readsStop'>;
+  readonly reporter: Pick<Reporter, 'lastStep' | 'collectives' | 'unreportedCheckpoints' | 'readsWork' | 'readsStop'>;
   readonly gang?: Pick<Gang, 'lastLinesOf' | 'facts' | 'processes'>;
   readonly assignment?: RankAssignment;
 }
@@ -75,10 +75,12 @@ export async function workOf(
   const { settings, reporter, gang, assignment, environment, cpuMsBefore } = about;
   if (kind !== 'finished' || !reporter.readsWork) return undefined;
   const saveDirectory = assignment?.saveDirectory;
+  const { collectives } = reporter;
   return {
     stepsVisible: (gang?.facts?.reporting.size ?? 0) > 0 || engineRunOf(environment)?.stepLines !== undefined,
     savedFiles: saveDirectory !== undefined && (await mayHaveFile(join(settings.checkpointMount, saveDirectory))),
     cpuMs: Math.max(0, cpuMsOfEndedChildren() - cpuMsBefore),
+    ...(collectives === undefined ? {} : { collectives }),
   };
 }
 
