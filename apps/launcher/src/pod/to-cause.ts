@@ -57,8 +57,8 @@ export function toCause(
 /** Peers of a rank that ended by itself lose their connection to it, and fail: its end comes first. */
 function finishedBefore({ kind, rank }: Verdict, { gang, reporter }: Ended): Pick<TerminationCause, 'finishedRanks'> {
   if (kind !== 'engineFailed' || !reporter.readsWork) return {};
-  const finished = (gang?.processes ?? []).filter(({ exit }) => exit?.kind === 'code' && exit.code === 0);
-  const ranks = finished.flatMap((process) => process.ranks).filter((one) => one !== rank);
+  const finished = (gang?.processes ?? []).flatMap(({ finishedRanks }) => finishedRanks);
+  const ranks = finished.filter((one) => one !== rank);
   const text = formatRanks(ranks);
   return ranks.length === 0 || text.length > MAX_RANKS_CHARACTERS ? {} : { finishedRanks: text };
 }
