@@ -20,6 +20,7 @@ import { LAUNCHER_RANK_ENV, TORCH_RANK_ENV } from './rank-variables.ts';
 import {
   EARLIER_REPORT_PATH,
   LISTENS_TO_NOT_FINITE,
+  LISTENS_TO_COLLECTIVES,
   LISTENS_TO_PROCESSES,
   LISTENS_TO_WATERMARKS,
   REPLICA_URL_HEADER,
@@ -69,6 +70,7 @@ describe('a name that other programs know', () => {
     ['announcement of watermarks', LISTENS_TO_WATERMARKS, 'watermarks'],
     ['announcement of values that are not finite', LISTENS_TO_NOT_FINITE, 'notFinite'],
     ['announcement of processes', LISTENS_TO_PROCESSES, 'processes'],
+    ['announcement of collectives', LISTENS_TO_COLLECTIVES, 'collectives'],
   ])('the %s is %s', (_what, name, want) => {
     expect(name).toBe(want);
   });

@@ -111,6 +111,8 @@ export const TerminationCause = z.strictObject({
       savedFiles: z.boolean(),
       /** CPU time of all ranks of the pod. */
       cpuMs: counter,
+      /** Collectives that a rank of the pod completed, by its last report: the rank with the most. Absent: no rank reported any. */
+      collectives: counter.optional(),
     })
     .optional(),
   /** Saved checkpoints whose report was not acknowledged; newest last. */
@@ -205,12 +207,15 @@ export const LISTENS_TO_NOT_FINITE = 'notFinite';
 export const LISTENS_TO_STOP = 'stop';
 /** The same of `processes` of a heartbeat and `work` of a cause. */
 export const LISTENS_TO_PROCESSES = 'processes';
+/** The same of `collectives` of the work in a cause. */
+export const LISTENS_TO_COLLECTIVES = 'collectives';
 /** All of them, as this release's operator announces them. */
 export const LISTENED_PARTS = [
   LISTENS_TO_WATERMARKS,
   LISTENS_TO_NOT_FINITE,
   LISTENS_TO_STOP,
   LISTENS_TO_PROCESSES,
+  LISTENS_TO_COLLECTIVES,
 ] as const;
 /** Of the ranks of one pod. */
 export const MAX_GROUPS_PER_HEARTBEAT = 256;

@@ -50,7 +50,8 @@ export function describeIncomplete(
   return engineFormat(format).describeMissing(new Set(files.map(({ path }) => path)), worldSize);
 }
 
-function stepIn(pattern: RegExp, text: string): number | undefined {
+/** The step in a name or a text; undefined if it has none. */
+export function stepIn(pattern: RegExp, text: string): number | undefined {
   const digits = pattern.exec(text)?.[1];
   return digits === undefined ? undefined : Number(digits);
 }

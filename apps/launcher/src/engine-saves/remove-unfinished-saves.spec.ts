@@ -4,15 +4,20 @@ import { dirname, join } from 'node:path';
 import { removeUnfinishedSaves } from './remove-unfinished-saves.ts';
 
 const PART = '__0_0.distcp';
+/** `path=text`; a file without a text has one byte. */
+const parse = (file: string): readonly [string, string] => {
+  const [path = '', text = 'x'] = file.split('=');
+  return [path, text];
+};
 
 describe('unfinished saves', () => {
   let claim = '';
   beforeEach(() => (claim = mkdtempSync(join(tmpdir(), 'coxswain-saves-'))));
   afterEach(() => rmSync(claim, { recursive: true }));
   const write = (...files: readonly string[]): void => {
-    for (const file of files) {
-      mkdirSync(dirname(join(claim, file)), { recursive: true });
-      writeFileSync(join(claim, file), 'x');
+    for (const [path, text] of files.map(parse)) {
+      mkdirSync(dirname(join(claim, path)), { recursive: true });
+      writeFileSync(join(claim, path), text);
     }
   };
 
@@ -34,11 +39,38 @@ describe('unfinished saves', () => {
     ],
     ['with a file of another kind stay', [`a/epoch-1/step-20/${PART}`, 'a/epoch-1/step-20/notes.txt'], false],
     ['with another name stay', [`a/epoch-1/best/${PART}`], false],
+    ['of TorchTitan are removed', [`a/epoch-1/checkpoint/step-20/${PART}`], true],
+    ['of Megatron-LM are removed', [`a/epoch-1/iter_0000020/${PART}`, 'a/epoch-1/iter_0000020/common.pt'], true],
+    [
+      'of Megatron-LM that the tracker names stay',
+      ['a/epoch-1/iter_0000020/common.pt', 'a/epoch-1/latest_checkpointed_iteration.txt=20'],
+      false,
+    ],
+    ['of DeepSpeed with an empty file are removed', ['a/epoch-1/global_step20/mp_rank_00_model_states.pt='], true],
+    [
+      'of DeepSpeed that are cut off are removed',
+      ['a/epoch-1/global_step20/mp_rank_00_model_states.pt=PK\u0003\u0004cut'],
+      true,
+    ],
+    ['of DeepSpeed whose files are whole stay', ['a/epoch-1/global_step20/mp_rank_00_model_states.pt'], false],
+    [
+      'of the Trainer with an empty file are removed',
+      ['a/epoch-1/checkpoint-20/config.json', 'a/epoch-1/checkpoint-20/model.safetensors='],
+      true,
+    ],
+    [
+      'of the Trainer whose files are whole stay',
+      ['a/epoch-1/checkpoint-20/config.json', 'a/epoch-1/checkpoint-20/model.safetensors'],
+      false,
+    ],
+    ['from which this run resumes stay', [`a/epoch-2/step-20/${PART}`], false],
+    ['in which this run verifies a checkpoint stay', [`a/epoch-2/step-40/${PART}`], false],
   ])('%s', async (_sentence, files, isRemoved) => {
     write(...files);
-    const removed = await removeUnfinishedSaves(join(claim, 'a/epoch-3-2'));
+    const used = ['a/epoch-2/step-20', 'a/epoch-2/step-40/inner'].map((path) => join(claim, path));
+    const removed = await removeUnfinishedSaves(join(claim, 'a/epoch-3-2'), used);
     expect(removed).toHaveLength(isRemoved ? 1 : 0);
-    expect(files.map((file) => existsSync(join(claim, file)))).toEqual(files.map(() => !isRemoved));
+    expect(files.map((file) => existsSync(join(claim, parse(file)[0])))).toEqual(files.map(() => !isRemoved));
   });
 
   it('behind a link stay, and a claim without saves is well', async () => {

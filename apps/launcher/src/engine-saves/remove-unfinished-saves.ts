@@ -1,22 +1,30 @@
 /** Removes saves that earlier runs of the job began and did not complete, so that they do not fill its claim. */
-import { constants } from 'node:fs';
+import { constants, type Dirent } from 'node:fs';
 import { access, lstat, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import {
+  type EngineFormat,
+  type FoundSave,
+  halfWrittenFormats,
+  isSaveName,
+  markerFiles,
+  saveLocations,
+  unmarkedSaves,
+} from '@coxswain/checkpoint';
+import { describeTruncated, filesBelow, textOf } from './saved-files.ts';
 
 /** Folder of a run below the job's own folder, as `saveDirectoryOf` (libs/checkpoint) names it: epoch, and incarnation from the second one. */
 const RUN = /^epoch-(\d{1,9})(?:-(\d{1,9}))?$/;
-/** Folder of a save that the reference engine and distributed checkpoints of torch use. */
-const SAVE = /^step-\d{1,12}$/;
-/** Files that are written last. With one of them a save may be complete: it stays. */
-const MARKERS = ['manifest.json', '.metadata'] as const;
-/** Files that such a save consists of. A folder with anything else is not only a save: it stays. */
-const PART = /^(?:__\d+_\d+\.distcp(?:\.tmp)?|\.metadata\.tmp|manifest\.json\.tmp.*)$/;
+const MOST_FOLDERS_DEEP = 4;
 
 /**
  * Removes unfinished saves of earlier runs and returns their folders. `saveDirectory`: the folder of this run. Folders of this run, of later
- * ones and of other jobs stay, and links are not followed. Rejects if storage does not answer.
+ * ones and of other jobs stay, and so does what holds one of the `used` directories or lies in it. Links are not followed. Rejects if storage does not answer.
  */
-export async function removeUnfinishedSaves(saveDirectory: string): Promise<readonly string[]> {
+export async function removeUnfinishedSaves(
+  saveDirectory: string,
+  used: readonly string[] = [],
+): Promise<readonly string[]> {
   const own = runOf(basename(saveDirectory));
   if (own === undefined) return [];
   const removed: string[] = [];
@@ -24,9 +32,8 @@ export async function removeUnfinishedSaves(saveDirectory: string): Promise<read
   for (const name of await namesIn(jobDirectory)) {
     const run = runOf(name);
     if (run === undefined || !isBefore(run, own)) continue;
-    for (const save of await namesIn(join(jobDirectory, name))) {
-      const directory = join(jobDirectory, name, save);
-      if (!SAVE.test(save) || !(await isUnfinished(directory))) continue;
+    for (const directory of await unfinishedIn(join(jobDirectory, name))) {
+      if (used.some((one) => isWithin(one, directory) || isWithin(directory, one))) continue;
       await rm(directory, { recursive: true });
       removed.push(directory);
     }
@@ -48,18 +55,65 @@ function isBefore(one: Run, other: Run): boolean {
   return one.epoch < other.epoch || (one.epoch === other.epoch && one.incarnation < other.incarnation);
 }
 
-async function isUnfinished(directory: string): Promise<boolean> {
-  const names = await namesIn(directory);
-  if (names.length === 0 || !names.every((name) => PART.test(name))) return false;
-  // Asked again by name: a network file system may list a folder as it was.
-  const present = await Promise.all(MARKERS.map((marker) => exists(join(directory, marker))));
-  return !present.includes(true);
+function isWithin(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(`${directory}/`);
 }
 
-/** Names in a folder; none if it does not exist, or is a link or a file. */
+/** Half-written saves in the folder of a run, of every format: the job may have changed its engine since. */
+async function unfinishedIn(runDirectory: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  const isDirectory = (await namesIn(runDirectory)).length > 0;
+  for (const format of isDirectory ? halfWrittenFormats() : []) {
+    for (const { folder, pointer } of saveLocations(format)) {
+      const directory = join(runDirectory, folder);
+      const names = (await namesIn(directory)).filter((name) => isSaveName(format, name));
+      if (names.length === 0) continue;
+      const text = pointer === undefined ? undefined : await textOf(join(runDirectory, pointer));
+      const saves = await Promise.all(names.map((name) => foundSave(directory, name)));
+      for (const save of unmarkedSaves(format, { saves, ...(text === undefined ? {} : { pointer: text }) })) {
+        const path = join(directory, save.name);
+        if ((save.isProven || (await hasBrokenFile(path))) && !(await hasMarker(format, path))) found.push(path);
+      }
+    }
+  }
+  return found;
+}
+
+async function foundSave(folder: string, name: string): Promise<FoundSave> {
+  return { name, paths: await pathsBelow(join(folder, name), '') };
+}
+
+/** Of every file. What is no regular file, or lies too deep, gets a slash at its end. */
+async function pathsBelow(directory: string, folder: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const entry of await entriesOf(join(directory, folder))) {
+    const path = join(folder, entry.name);
+    const isDeep = path.split('/').length >= MOST_FOLDERS_DEEP;
+    if (entry.isDirectory() && !isDeep) found.push(...(await pathsBelow(directory, path)));
+    else found.push(entry.isFile() ? path : `${path}/`);
+  }
+  return found;
+}
+
+async function hasBrokenFile(directory: string): Promise<boolean> {
+  const files = (await filesBelow(directory)) ?? [];
+  return files.some(({ bytes }) => bytes === 0) || (await describeTruncated(directory, files)) !== undefined;
+}
+
+/** Asked by name: a network file system may list a folder as it was. */
+async function hasMarker(format: EngineFormat, directory: string): Promise<boolean> {
+  const present = await Promise.all(markerFiles(format).map((marker) => exists(join(directory, marker))));
+  return present.includes(true);
+}
+
 async function namesIn(directory: string): Promise<readonly string[]> {
+  return (await entriesOf(directory)).map(({ name }) => name);
+}
+
+/** What lies in a folder; nothing if it does not exist, or is a link or a file. */
+async function entriesOf(directory: string): Promise<readonly Dirent[]> {
   try {
-    return (await lstat(directory)).isDirectory() ? await readdir(directory) : [];
+    return (await lstat(directory)).isDirectory() ? await readdir(directory, { withFileTypes: true }) : [];
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;

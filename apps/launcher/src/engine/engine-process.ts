@@ -3,10 +3,11 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { formatRanks, type StopFacts } from '@coxswain/api-types';
 import { LogRelay, LogTail, type LogSink } from '../logs/log-relay.ts';
-import { processesBelow, signalGroup } from '../processes/processes.ts';
+import { processesBelow, ranksBelow, signalGroup } from '../processes/processes.ts';
 import { stopTargets } from '../processes/stop-targets.ts';
 import { EndsBelow } from './ends-below.ts';
 import { StarterFailure, type ReportedFailure } from './starter-failure.ts';
+import { StarterRanks } from './starter-ranks.ts';
 import type { RankExit } from '../ending/verdict.ts';
 
 /** How to start a process of the engine, and whom it notifies of its output and end. */
@@ -23,10 +24,14 @@ export interface EngineProcessOptions {
   /** The process has ended, and its report on the end was read. */
   readonly onExit: (process: EngineProcess, exit: RankExit) => void;
   readonly onError: (process: EngineProcess, why: string) => void;
+  /** A rank of a starter exited with 0, and the starter runs on. */
+  readonly onRankFinished?: () => void;
 }
 
 /** How long the last output of a starter may take to arrive. */
 const TABLE_MS = 500;
+/** How often the processes of a starter's ranks are observed. */
+const OBSERVE_RANKS_MS = 1_000;
 
 /** A process in a session of its own, so that it and what it started can be signalled together. */
 export class EngineProcess {
@@ -37,16 +42,20 @@ export class EngineProcess {
   readonly #child: ChildProcess;
   readonly #tail: LogTail;
   readonly #failure = new StarterFailure();
+  readonly #starterRanks: StarterRanks;
+  #isAskedToStop = false;
   #exit: RankExit | undefined;
   /** Set if SIGTERM went to processes below this one. */
   #below: EndsBelow | undefined;
   #wroteAtMs = performance.now();
+  readonly #onRankFinished: (() => void) | undefined;
 
   constructor(options: EngineProcessOptions) {
     const { ranks, starter, command, env, onExit, onError } = options;
     this.ranks = ranks;
     this.starter = starter;
     this.#tail = new LogTail(ranks.length);
+    this.#starterRanks = new StarterRanks(ranks);
     const [program, ...args] = command;
     this.#child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env });
     this.closed = new Promise((resolve) => {
@@ -56,9 +65,13 @@ export class EngineProcess {
         resolve();
       });
     });
+    const observing =
+      starter === undefined ? undefined : setInterval(() => this.#observeRanks(), OBSERVE_RANKS_MS).unref();
+    this.#onRankFinished = options.onRankFinished;
     this.#relay(this.#child.stdout, options.stdout, options);
     this.#relay(this.#child.stderr, options.stderr, options);
     this.#child.once('exit', (code, signal) => {
+      clearInterval(observing);
       this.#exit = toExit(code, signal);
       const exit = this.#exit;
       if (starter === undefined) onExit(this, this.#below?.exitAfter(exit) ?? exit);
@@ -77,6 +90,24 @@ export class EngineProcess {
 
   get hasEnded(): boolean {
     return this.pid === undefined || this.#exit !== undefined;
+  }
+
+  /** Ranks that exited with 0. A starter may run on after that, and end by the failure of another rank. */
+  get finishedRanks(): readonly number[] {
+    if (this.#exit?.kind === 'code' && this.#exit.code === 0) return this.ranks;
+    const quiet = this.#failure.endedBefore(this.#starterRanks.pids);
+    const { finished } = this.#starterRanks;
+    return this.ranks.filter((rank) => finished.includes(rank) || quiet.includes(rank));
+  }
+
+  /** The process of each rank that a starter started, as far as it was seen. */
+  get rankPids(): ReadonlyMap<number, number> {
+    return this.#starterRanks.pids;
+  }
+
+  /** The kernel shows that this rank of a starter exited with 0. */
+  noteFinished(rank: number): void {
+    if (this.#starterRanks.finish(rank)) this.#onRankFinished?.();
   }
 
   /** As `rank 3`, or `ranks 0-7`. */
@@ -116,6 +147,7 @@ export class EngineProcess {
    * that report as ranks.
    */
   askToStop(reporting: readonly number[], patienceMs: number): Pick<StopFacts, 'signalled' | 'unhandled'> {
+    this.#isAskedToStop = true;
     if (this.hasEnded || this.pid === undefined) return { signalled: 0, unhandled: 0 };
     const ranks = this.starter === undefined ? [] : processesBelow(this.pid, 'RANK');
     const targets = (ranks.length > 0 ? ranks : [this.pid]).map((root) => stopTargets(root, reporting));
@@ -152,6 +184,12 @@ export class EngineProcess {
       relay.push(chunk);
     });
     stream?.on('end', () => relay.end());
+  }
+
+  /** A rank that ends because others failed, or because it was asked to, has not finished. */
+  #observeRanks(): void {
+    if (this.pid === undefined || this.#isAskedToStop || this.#failure.isReporting) return;
+    if (this.#starterRanks.observe(ranksBelow(this.pid), performance.now())) this.#onRankFinished?.();
   }
 
   async #tableRead(): Promise<void> {

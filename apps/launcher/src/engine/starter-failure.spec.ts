@@ -107,3 +107,21 @@ describe('what torchrun says of ranks that failed', () => {
     expect(read('W1 api.py:869] Sending process 4711 closing signal SIGTERM').isReporting).toBe(true);
   });
 });
+
+describe('ranks that had ended before torchrun began to end the others', () => {
+  const PIDS = new Map([
+    [0, 100],
+    [1, 101],
+    [2, 102],
+  ]);
+  const closing = (pid: number): string =>
+    `W1123 18:00:01.000000 77 torch/distributed/elastic/multiprocessing/api.py:900] Sending process ${pid} closing signal SIGTERM`;
+  it.each<[string, string, readonly number[]]>([
+    ['are those that it neither ends nor names', `${closing(102)}\n${BEGIN}\n${table(row(0, 1, 1))}`, [0]],
+    ['are none where it ends all others', `${closing(100)}\n${closing(102)}\n${BEGIN}\n${table(row(0, 1, 1))}`, []],
+    ['are none where all failed', `${BEGIN}\n${table(row(0, 0, 1), row(1, 1, 1), row(2, 2, 1))}`, []],
+    ['are unknown while it has named no failure', `${closing(102)}\n${BEGIN}`, []],
+  ])('%s', (_sentence, text, want) => {
+    expect(read(text).endedBefore(PIDS)).toEqual(want);
+  });
+});

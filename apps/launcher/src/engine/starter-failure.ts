@@ -66,6 +66,13 @@ export class StarterFailure {
     return this.#outlived.has(pid) || (exit.kind === 'signal' && constants.signals[exit.signal] === SIGTERM);
   }
 
+  /** Ranks of these processes that had exited with 0 when the starter began to end the others: it names neither their failure nor their process. */
+  endedBefore(pids: ReadonlyMap<number, number>): readonly number[] {
+    if (this.#root === undefined || this.#rows.length >= MOST_ROWS) return [];
+    const failed = new Set([this.#root, ...this.#rows].map(({ rank }) => rank));
+    return [...pids].flatMap(([rank, pid]) => (failed.has(rank) || this.#outlived.has(pid) ? [] : [rank]));
+  }
+
   #read(text: string): void {
     const begins = BEGINS_END.exec(text);
     if (begins !== null) this.#begin(begins.groups?.['pid']);

@@ -136,7 +136,9 @@ export class Gang {
 
   /** Global rank and whether its process runs. */
   get alive(): readonly { readonly rank: number; readonly alive: boolean }[] {
-    return this.#processes.flatMap(({ ranks, exit }) => ranks.map((rank) => ({ rank, alive: exit === undefined })));
+    return this.#processes.flatMap(({ ranks, exit, finishedRanks }) =>
+      ranks.map((rank) => ({ rank, alive: exit === undefined && !finishedRanks.includes(rank) })),
+    );
   }
 
   /** The server for facts and requests of its ranks; undefined before they start. */
@@ -242,6 +244,7 @@ export class Gang {
       stderr,
       onLine: this.#lineWatch(run?.stepLines, env),
       onExit: (ended, exit) => this.#onExit(ended, exit),
+      onRankFinished: () => this.#options.onRankEnd?.(),
       onError: ({ name }, why) => this.kill(notStarted(ranks, `${name} could not be started: ${why}`)),
     });
     if (process.pid !== undefined) this.#guard?.watch(process.pid);
@@ -283,6 +286,7 @@ export class Gang {
       // Before it sends a signal a starter writes that it does: that is read first.
       await turn();
       if (exit !== undefined && process.wasSent(exit, pid)) return false;
+      if (exit?.kind === 'code' && exit.code === EXIT_CODES.finished.code) process.noteFinished(rank);
       if (exit !== undefined && isFailure(exit) && this.#decided === undefined && this.#stop === undefined) {
         this.#decided = this.#failure(process, rank, exit);
         this.#killRanks();

@@ -228,12 +228,13 @@ async function prepare(
   const { settings, reporter, logLine } = life;
   await life.runPreflight(assignment, signal);
   if (ranksOf(assignment).length === 0 || signal.aborted) return await new Promise<never>(() => undefined);
-  await tidyClaim(life, assignment);
+  const suspects = reporter.orders.suspectsOf(assignment.incarnation);
+  await tidyClaim(life, assignment, suspects);
   return (
     (await resumeProblem(settings, assignment)) ??
     (await newerVerdict(assignment, {
       settings,
-      suspects: reporter.orders.suspectsOf(assignment.incarnation),
+      suspects,
       logLine,
     })) ??
     (await meet(life, assignment, signal))
@@ -241,10 +242,17 @@ async function prepare(
 }
 
 /** Frees the claim of saves that earlier runs did not complete. One launcher does so; storage that does not answer holds up no rank. */
-async function tidyClaim({ settings, logLine }: Life, assignment: RankAssignment): Promise<void> {
-  const { saveDirectory } = assignment;
+async function tidyClaim(
+  { settings, logLine }: Life,
+  assignment: RankAssignment,
+  suspects: readonly { readonly path: string }[],
+): Promise<void> {
+  const { saveDirectory, resume } = assignment;
   if (saveDirectory === undefined || ranksOf(assignment)[0] !== 0) return;
-  const removing = removeUnfinishedSaves(join(settings.checkpointMount, saveDirectory)).then(
+  const used = [...(resume === undefined ? [] : [resume]), ...suspects].map(({ path }) =>
+    join(settings.checkpointMount, path),
+  );
+  const removing = removeUnfinishedSaves(join(settings.checkpointMount, saveDirectory), used).then(
     (removed) =>
       removed.forEach((directory) => logLine(`Removed ${directory}: an earlier run did not complete this save.`)),
     (error: unknown) => logLine(`Saves that earlier runs did not complete stay: ${(error as Error).message}`),

@@ -19,7 +19,7 @@ const MAX_RANKS_CHARACTERS = 96;
 /** The ranks that ended; absent before the first. */
 interface Ended {
   readonly settings: Settings;
-  readonly reporter: Pick<Reporter, 'lastStep' | 'unreportedCheckpoints' | 'readsWork' | 'readsStop'>;
+  readonly reporter: Pick<Reporter, 'lastStep' | 'collectives' | 'unreportedCheckpoints' | 'readsWork' | 'readsStop'>;
   readonly gang?: Pick<Gang, 'lastLinesOf' | 'facts' | 'processes'>;
   readonly assignment?: RankAssignment;
 }
@@ -57,8 +57,8 @@ export function toCause(
 /** Peers of a rank that ended by itself lose their connection to it, and fail: its end comes first. */
 function finishedBefore({ kind, rank }: Verdict, { gang, reporter }: Ended): Pick<TerminationCause, 'finishedRanks'> {
   if (kind !== 'engineFailed' || !reporter.readsWork) return {};
-  const finished = (gang?.processes ?? []).filter(({ exit }) => exit?.kind === 'code' && exit.code === 0);
-  const ranks = finished.flatMap((process) => process.ranks).filter((one) => one !== rank);
+  const finished = (gang?.processes ?? []).flatMap(({ finishedRanks }) => finishedRanks);
+  const ranks = finished.filter((one) => one !== rank);
   const text = formatRanks(ranks);
   return ranks.length === 0 || text.length > MAX_RANKS_CHARACTERS ? {} : { finishedRanks: text };
 }
@@ -75,10 +75,12 @@ export async function workOf(
   const { settings, reporter, gang, assignment, environment, cpuMsBefore } = about;
   if (kind !== 'finished' || !reporter.readsWork) return undefined;
   const saveDirectory = assignment?.saveDirectory;
+  const { collectives } = reporter;
   return {
     stepsVisible: (gang?.facts?.reporting.size ?? 0) > 0 || engineRunOf(environment)?.stepLines !== undefined,
     savedFiles: saveDirectory !== undefined && (await mayHaveFile(join(settings.checkpointMount, saveDirectory))),
     cpuMs: Math.max(0, cpuMsOfEndedChildren() - cpuMsBefore),
+    ...(collectives === undefined ? {} : { collectives }),
   };
 }
 

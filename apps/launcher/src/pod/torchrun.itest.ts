@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import {
+  LISTENED_PARTS,
   lostItsPeer,
   POD_ENV,
   type EngineRun,
@@ -106,6 +107,55 @@ describe('ranks that torchrun starts', () => {
     expect(operator.ofKind('step')).toMatchObject([{ report: { loss: 2.5, ranks: [{ rank: 0 }, { rank: 1 }] } }]);
     expect(launcher.stdout.toString()).toMatch(/\[ranks 0-1\] rank 1 of 2 is at work/);
     expect(operator.violations).toEqual([]);
+  });
+
+  it.each([
+    ['with a hook', {}],
+    ['without a hook', { WITHOUT_HOOK: '1' }],
+  ])(
+    'and one %s that exits with 0 while the other waits has finished, as the launcher reports',
+    async (_how, environment) => {
+      const operator = await startOperator(() => aWholeGang(2));
+      operator.listensTo = LISTENED_PARTS;
+      const act = `
+until('pid.0', 'pid.1')
+time.sleep(1.5) if rank == 1 else until('end')`;
+      const launcher = await launchPod(operator, act, { environment });
+      await atWork(launcher);
+      const last = (): readonly string[] =>
+        operator
+          .ofKind('heartbeat')
+          .at(-1)
+          ?.processes?.map(({ rank, state }) => `${rank} ${state}`)
+          .toSorted() ?? [];
+      await waitFor(() => last().includes('1 finished'), {
+        intervalMs: 20,
+        what: 'the end of rank 1',
+        deadlineMs: 20_000,
+      });
+      expect(last()).toEqual(['0 running', '1 finished']);
+      expect(
+        operator
+          .ofKind('heartbeat')
+          .at(-1)
+          ?.ranks.map(({ alive }) => alive),
+      ).toEqual([true, false]);
+      writeFileSync(launcher.path('end'), '');
+      expect(await launcher.exited).toBe(0);
+      expect(operator.violations).toEqual([]);
+    },
+  );
+
+  it('and one that fails after the other has finished is reported beside it', async () => {
+    const operator = await startOperator(() => aWholeGang(2));
+    operator.listensTo = LISTENED_PARTS;
+    const act = `
+until('pid.0', 'pid.1')
+if rank == 0:
+    time.sleep(0.6); sys.exit(4)`;
+    const launcher = await launchPod(operator, act, {});
+    await launcher.exited;
+    expect(launcher.cause()).toMatchObject({ kind: 'engineFailed', rank: 0, exitCode: 4, finishedRanks: '1' });
   });
 
   it.each<[string, string, object, RegExp]>([

@@ -20,6 +20,16 @@ export function processesBelow(parent: number, variable: string): readonly numbe
     .filter((pid) => parentOf(pid) === parent && `\0${realTable.environmentOf(pid)}`.includes(`\0${variable}=`));
 }
 
+/** The running processes that `parent` started itself as ranks, by rank. One that has ended shows no variables. */
+export function ranksBelow(parent: number): ReadonlyMap<number, number> {
+  return new Map(
+    processesBelow(parent, 'RANK').flatMap((pid) => {
+      const [, rank] = /\0RANK=(\d{1,9})\0/.exec(`\0${realTable.environmentOf(pid)}\0`) ?? [];
+      return rank === undefined ? [] : [[Number(rank), pid] as const];
+    }),
+  );
+}
+
 /** The processes of this container, from /proc. */
 export interface ProcessTable {
   ids(): readonly number[];

@@ -23,6 +23,8 @@ const started = (rank: number, pid: number | undefined, changes: Partial<Started
   pid,
   hasEnded: false,
   exit: undefined,
+  finishedRanks: changes.exit?.kind === 'code' && changes.exit.code === 0 ? [rank] : [],
+  rankPids: new Map(),
   wroteAtMs: 1_000,
   ...changes,
 });
@@ -51,6 +53,24 @@ describe('the processes of a rank', () => {
     ['that were never started are no entry', started(5, undefined), []],
   ])('%s', (_sentence, one, want) => {
     expect(rankProcesses([one], 5_000, states)).toEqual(want);
+  });
+
+  it('of a starter are each rank’s own once they were seen, and one that exited with 0 has finished', () => {
+    const starter = started(0, 10, {
+      ranks: [0, 1, 2, 3],
+      finishedRanks: [2],
+      rankPids: new Map([
+        [0, 11],
+        [1, 20],
+        [2, 99],
+      ]),
+    });
+    expect(rankProcesses([starter], 5_000, states)).toMatchObject([
+      { rank: 0, state: 'running', cpuMs: 5_000 },
+      { rank: 1, state: 'stopped', cpuMs: 320 },
+      { rank: 3, state: 'running', cpuMs: 5_020 },
+      { rank: 2, state: 'finished' },
+    ]);
   });
 
   it('are those of this machine', () => {

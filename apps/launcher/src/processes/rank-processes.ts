@@ -10,6 +10,10 @@ export interface StartedProcess {
   readonly hasEnded: boolean;
   /** Undefined while it runs. */
   readonly exit: { readonly kind: 'code'; readonly code: number } | { readonly kind: 'signal' } | undefined;
+  /** Ranks that exited with 0, while their starter may still run. */
+  readonly finishedRanks: readonly number[];
+  /** The process of each rank of a starter, as far as it was seen. */
+  readonly rankPids: ReadonlyMap<number, number>;
   readonly wroteAtMs: number;
 }
 
@@ -36,8 +40,8 @@ const MAX_PROGRAM_CHARACTERS = 16;
 const MAX_PROCESSES = 1_024;
 
 /**
- * One entry for each rank whose process runs or exited with 0. The processes below it count with it. Ranks of one starter (torchrun) share an entry's values,
- * because only the starter knows which process is which rank.
+ * One entry for each rank whose process runs or exited with 0. The processes below it count with it. Ranks of one starter (torchrun) have their own values once
+ * their processes were seen, and share those of the starter before.
  */
 export function rankProcesses(
   started: readonly StartedProcess[],
@@ -45,25 +49,42 @@ export function rankProcesses(
   states: ProcessStates = realStates,
 ): readonly RankProcess[] {
   const running = started.filter(({ hasEnded, pid }) => !hasEnded && pid !== undefined);
-  const finished = started
-    .filter(({ exit }) => exit?.kind === 'code' && exit.code === 0)
-    .flatMap(({ ranks }) => ranks.map((rank) => ({ rank, state: 'finished' as const, cpuMs: 0, quietMs: 0 })));
+  const finished = started.flatMap(({ finishedRanks }) =>
+    finishedRanks.map((rank) => ({ rank, state: 'finished' as const, cpuMs: 0, quietMs: 0 })),
+  );
   if (running.length === 0) return finished;
   const children = Map.groupBy(states.ids().slice(0, MAX_PROCESSES), (pid) => states.parentOf(pid));
-  const found = running.flatMap(({ ranks, pid, wroteAtMs }) => {
-    const tree = [...below(pid ?? 0, children)];
-    const seen = tree.map((one) => ({ pid: one, state: states.stateOf(one), cpuMs: states.cpuMsOf(one) }));
-    const busiest = seen.toSorted((left, right) => right.cpuMs - left.cpuMs)[0];
-    const program = busiest === undefined ? undefined : states.programOf(busiest.pid);
-    const about = {
-      state: together(seen.map(({ state }) => state)),
-      cpuMs: seen.reduce((sum, one) => sum + one.cpuMs, 0),
+  const found = running.flatMap(({ ranks, pid = 0, finishedRanks, rankPids, wroteAtMs }) => {
+    const about = (root: number): Omit<RankProcess, 'rank'> => ({
+      ...stateBelow(root, children, states),
       quietMs: Math.max(0, Math.round(nowMs - wroteAtMs)),
-      ...(program === undefined ? {} : { program: program.slice(0, MAX_PROGRAM_CHARACTERS).toWellFormed() }),
-    };
-    return ranks.map((rank) => ({ rank, ...about }));
+    });
+    const shared = about(pid);
+    return ranks
+      .filter((rank) => !finishedRanks.includes(rank))
+      .map((rank) => {
+        const own = rankPids.get(rank);
+        return { rank, ...(own === undefined ? shared : about(own)) };
+      });
   });
   return [...found, ...finished];
+}
+
+/** State, CPU time and busiest program of a process and those below it. */
+function stateBelow(
+  root: number,
+  children: ReadonlyMap<number, readonly number[]>,
+  states: ProcessStates,
+): Pick<RankProcess, 'state' | 'cpuMs' | 'program'> {
+  const tree = [...below(root, children)];
+  const seen = tree.map((one) => ({ pid: one, state: states.stateOf(one), cpuMs: states.cpuMsOf(one) }));
+  const busiest = seen.toSorted((left, right) => right.cpuMs - left.cpuMs)[0];
+  const program = busiest === undefined ? undefined : states.programOf(busiest.pid);
+  return {
+    state: together(seen.map(({ state }) => state)),
+    cpuMs: seen.reduce((sum, one) => sum + one.cpuMs, 0),
+    ...(program === undefined ? {} : { program: program.slice(0, MAX_PROGRAM_CHARACTERS).toWellFormed() }),
+  };
 }
 
 /** A stopped process stops its rank, and so does one that waits in the kernel. `t`: a debugger stopped it. */

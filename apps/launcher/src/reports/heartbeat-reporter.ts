@@ -32,6 +32,11 @@ export class HeartbeatReporter {
     return this.#progress.lastStep;
   }
 
+  /** Collectives of the rank that completed the most; undefined: no rank reports them. */
+  get collectives(): number | undefined {
+    return this.#progress.collectives;
+  }
+
   /** Other ranks start: forgets the progress of those before. */
   begin(): void {
     this.#progress = new RankProgress();

@@ -36,6 +36,14 @@ export class RankProgress {
     return this.#stepOf.size === 0 ? undefined : Math.max(...this.#stepOf.values());
   }
 
+  /** Collectives of the rank that completed the most, in all its groups; undefined: no rank reports them. */
+  get collectives(): number | undefined {
+    const counts = [...this.#markOf.values()].map(({ watermark }) =>
+      watermark.groups.reduce((sum, { completed }) => sum + completed, 0),
+    );
+    return counts.length === 0 ? undefined : Math.max(...counts);
+  }
+
   recordStep(rank: number, step: number, nowMs: number): void {
     if (step <= (this.#stepOf.get(rank) ?? 0)) return;
     this.#stepOf.set(rank, step);

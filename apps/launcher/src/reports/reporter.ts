@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   LISTENS_TO_STOP,
+  LISTENS_TO_COLLECTIVES,
   LISTENS_TO_PROCESSES,
   LISTENS_TO_WATERMARKS,
   MAX_RANKS_PER_POD,
@@ -127,6 +128,11 @@ export class Reporter {
   /** The latest step that a rank of this pod completed. */
   get lastStep(): number | undefined {
     return this.#heartbeats.lastStep;
+  }
+
+  /** Collectives of the rank of this pod that completed the most; undefined: none is known, or the operator that was connected last does not read it. */
+  get collectives(): number | undefined {
+    return this.#connection.lastListenedTo(LISTENS_TO_COLLECTIVES) ? this.#heartbeats.collectives : undefined;
   }
 
   /** Checkpoints of the present incarnation whose report the operator has not acknowledged. */

@@ -40,8 +40,11 @@ describe('how many launchers are heard', () => {
       for (const podUid of ['0', '1']) contacts.record({ jobUid, epoch: 1, podUid }, podUid === '0' ? 0 : 60_000);
     }
     contacts.record({ jobUid: 'b', epoch: 1, podUid: '0' }, 60_000);
-    const isRunning = (jobUid: string): boolean => jobUid !== 'ended';
-    expect(contacts.hearing(61_000, isRunning)).toEqual({ launchers: 4, silent: 1, silentGangs: 1 });
-    expect(contacts.hearing(90_001, isRunning)).toEqual({ launchers: 4, silent: 4, silentGangs: 2 });
+    const gangOf = (jobUid: string) =>
+      jobUid === 'ended' ? undefined : { namespace: 'team', nodes: [`${jobUid}-0`, `${jobUid}-1`] };
+    const heardNodes = new Map([['team', new Set(['b-0', 'b-1'])]]);
+    expect(contacts.hearing(61_000, gangOf)).toEqual({ launchers: 4, silent: 1, silentGangs: 1, heardNodes });
+    const none = { launchers: 4, silent: 4, silentGangs: 2, heardNodes: new Map() };
+    expect(contacts.hearing(90_001, gangOf)).toEqual(none);
   });
 });

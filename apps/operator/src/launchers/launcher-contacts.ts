@@ -3,6 +3,12 @@ import type { Hearing } from '@coxswain/lifecycle';
 /** A launcher that has reported within this time is heard. Three heartbeats. */
 const HEARD_MS = 30_000;
 
+/** The nodes of a gang that runs. */
+interface RunningGang {
+  readonly namespace: string;
+  readonly nodes: readonly string[];
+}
+
 /**
  * Time of the last contact with each pod's launcher, on a monotonic clock. Any message of the current attempt counts, because a launcher that sends one is
  * running; messages of failed or earlier attempts do not. A new leader starts without contacts.
@@ -26,17 +32,20 @@ export class LauncherContacts {
     return new Map([...pods].map(([podUid, contactAtMs]) => [podUid, nowMs - contactAtMs]));
   }
 
-  /** How many launchers are heard, of those that have reported about a gang that runs. */
-  hearing(nowMs: number, isRunning: (jobUid: string, epoch: number) => boolean): Hearing {
+  /** How many launchers are heard, of those that have reported about a gang that runs, and on which nodes. */
+  hearing(nowMs: number, runningGang: (jobUid: string, epoch: number) => RunningGang | undefined): Hearing {
     let [launchers, silent, silentGangs] = [0, 0, 0];
+    const heardNodes = new Map<string, Set<string>>();
     for (const [jobUid, { epoch, pods }] of this.#contactAtMs) {
-      if (!isRunning(jobUid, epoch)) continue;
+      const gang = runningGang(jobUid, epoch);
+      if (gang === undefined) continue;
       const ofGang = [...pods.values()].filter((contactAtMs) => nowMs - contactAtMs > HEARD_MS).length;
       launchers += pods.size;
       silent += ofGang;
       silentGangs += ofGang > 0 ? 1 : 0;
+      if (ofGang === 0 && pods.size >= gang.nodes.length) addAll(heardNodes, gang);
     }
-    return { launchers, silent, silentGangs };
+    return { launchers, silent, silentGangs, heardNodes };
   }
 
   /** Drops the state of a deleted job. */
@@ -48,4 +57,10 @@ export class LauncherContacts {
   get size(): number {
     return this.#contactAtMs.size;
   }
+}
+
+function addAll(heard: Map<string, Set<string>>, { namespace, nodes }: RunningGang): void {
+  const known = heard.get(namespace) ?? new Set();
+  for (const node of nodes) known.add(node);
+  heard.set(namespace, known);
 }

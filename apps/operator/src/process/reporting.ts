@@ -237,13 +237,14 @@ export class Reporting {
   hearing(): Hearing {
     const nowMs = this.#parts.clock.monotonicMs();
     if (this.#heard === undefined || nowMs - this.#heard.atMs >= HEARING_VALID_MS) {
-      const isRunning = (jobUid: string, epoch: number): boolean => {
+      const runningGang: Parameters<LauncherContacts['hearing']>[1] = (jobUid, epoch) => {
         const gang = this.#ports.newestGang(jobUid);
-        return (
-          gang !== undefined && gang !== 'gone' && gang.attempt.epoch === epoch && gang.attempt.stage === 'Released'
-        );
+        if (gang === undefined || gang === 'gone') return undefined;
+        const { job, attempt, placement } = gang;
+        if (attempt.epoch !== epoch || attempt.stage !== 'Released') return undefined;
+        return { namespace: job.metadata.namespace ?? '', nodes: placement.nodes };
       };
-      this.#heard = { atMs: nowMs, hearing: this.#contacts.hearing(nowMs, isRunning) };
+      this.#heard = { atMs: nowMs, hearing: this.#contacts.hearing(nowMs, runningGang) };
     }
     return this.#heard.hearing;
   }

@@ -72,6 +72,19 @@ describe('a checkpoint', () => {
     expect(storage.steps('Damaged')).toEqual([]);
   });
 
+  it('that is the only one and has a file that cannot be read makes the job wait for a user after ten tries, and stays', async () => {
+    const storage = new StorageWorld([500]);
+    storage.unreadable.add(500);
+    const waited = await storage.untilItTrains();
+    expect(waited.at(-1)).toContain('If no attempt reads the file in 10 tries in a row, the job waits for a user.');
+    const { status } = storage.world.job;
+    expect(status).toMatchObject({ restarts: { total: 10, charged: 0 } });
+    expect(status?.summary).toMatch(
+      /^File \S+step-500\/rank-1\.bin of checkpoint \S+-s500 could not be read in 10 attempts/,
+    );
+    expect([storage.checkpoints.length, storage.steps('Damaged')]).toEqual([1, []]);
+  });
+
   it('with a file that cannot be read is passed over and suspect, and is used as soon as it verifies', async () => {
     const storage = new StorageWorld();
     storage.unreadable.add(500);

@@ -28,6 +28,21 @@ export interface SaveNaming {
   };
 }
 
+/** How to recognise a save that an engine began and did not complete. */
+export interface HalfWritten {
+  /** Paths of files that such a save consists of. A folder with any other file is not only a save. */
+  readonly part: RegExp;
+  /** Files that complete a save, or may do so. A folder with one of them is no half-written save. */
+  readonly markers: readonly string[];
+  /** Paths that are written by this format alone, and before its marker. Without one of them the folder may be of a similar format. */
+  readonly own: RegExp;
+  /**
+   * What shows that the save is not complete. marker: its marker is missing, and the engine always writes it last. content: a file is empty or cut off, or it is
+   * missing and a complete save of the same run has it. Such an engine can save without a marker.
+   */
+  readonly proof: 'marker' | 'content';
+}
+
 /** What an engine does with a format. All releases that Coxswain renders (`ENGINE_RELEASES`) do the same. */
 export interface EngineUse {
   readonly engine: EngineName;
@@ -74,6 +89,8 @@ export interface CheckpointFormat {
   readonly jsonFiles?: readonly string[];
   /** How to find saves below a save directory. Absent: the engine reports each save itself. */
   readonly saves?: SaveNaming & { readonly format: EngineFormat };
+  /** How to recognise a save that was not completed. Absent: no file shows it, so every save stays. */
+  readonly halfWritten?: HalfWritten;
   /** Matches paths of files that one rank wrote alone; the only group that takes part is the global rank. */
   readonly rankFile?: RegExp;
   /** Degrees that must stay as they were. Absent, or undefined: every layout loads it, or the engine decides. */

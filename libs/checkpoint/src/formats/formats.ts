@@ -29,6 +29,9 @@ const FORMATS_WITH_SAVES: Readonly<Record<EngineFormat, CheckpointFormat & { rea
   torch_dist: TORCH_DIST,
 };
 
+/** Formats in which engines save. */
+export const FORMATS_OF_ENGINES = Object.keys(FORMATS_WITH_SAVES) as readonly EngineFormat[];
+
 /** The format whose saves the launcher looks for under this name. */
 export function engineFormat(format: EngineFormat): CheckpointFormat & { readonly saves: SaveNaming } {
   return FORMATS_WITH_SAVES[format];

@@ -1,5 +1,5 @@
 import type { Attempt } from '@coxswain/api-types';
-import type { ObservedPod } from '../observation/observed.ts';
+import type { Observed, ObservedPod } from '../observation/observed.ts';
 import { aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aStatus, NOW, settled } from '../testing/jobs.ts';
 
@@ -9,12 +9,12 @@ const ended = (epoch: number) =>
 const suspended = (epoch: number) =>
   anAttempt({ epoch, stage: 'Ended', outcome: 'Suspended', reason: 'SuspendRequested' });
 
-const refused = (epoch: number, requested: string) =>
+const refused = (epoch: number, requested: string, limit?: number) =>
   anAttempt({
     ...ended(epoch),
     reason: 'PodsRefused',
     charged: false,
-    message: `The cluster refuses pod x: pods "x" is forbidden: exceeded quota: few, requested: ${requested}, used: ${requested}, limited: ${requested}`,
+    message: `The cluster refuses pod x: pods "x" is forbidden: exceeded quota: few, requested: ${requested}, used: ${requested}, limited: ${limit === undefined ? requested : `count/pods=${limit}`}`,
   });
 
 /** A job whose third attempt runs, seen with these pods and placements of earlier ones. */
@@ -135,6 +135,44 @@ it.each([
   const pods = [aPod(job, { phase: 'Failed', running: false })];
   const probed = observe({ job, pods, placements: [aPlacement(job)], podProbe: { kind: 'refused', message } });
   expect(deletedIn(probed)).toEqual(want);
+});
+
+describe('after a quota of pod objects has refused an attempt, and a later one has failed', () => {
+  const over = (
+    limit: number,
+    more: { readonly attempts?: readonly Attempt[]; readonly observed?: Partial<Observed> } = {},
+  ): Observed => {
+    const before = more.attempts ?? [refused(1, 'count/pods=1', limit)];
+    const epoch = before.length + 1;
+    const failed = anAttempt({ ...ended(epoch), origin: { pod: aPod(aJob(), { epoch, podIndex: 1 }).name } });
+    const job = aJob({ status: aStatus({ attempts: [...before, failed], epoch }) });
+    const pods = [0, 1].map((podIndex) => aPod(job, { epoch, podIndex, phase: 'Failed', running: false }));
+    return observe({ job, pods, placements: [aPlacement(job, { epoch })], ...more.observed });
+  };
+  const message =
+    'pods "x" is forbidden: exceeded quota: few, requested: count/pods=1, used: count/pods=3, limited: count/pods=3';
+
+  it.each<[string, Observed, readonly string[]]>([
+    ['the pod of the failed rank stays where the quota has room for it beside a gang', over(3), ['pod e2-0']],
+    ['none stays where the quota has room for one gang', over(2), ['pod e2-0', 'pod e2-1']],
+    [
+      'none stays where the quota has refused another attempt',
+      over(3, { attempts: [refused(1, 'count/pods=1', 3), refused(2, 'count/pods=1', 3)] }),
+      ['pod e3-0', 'pod e3-1'],
+    ],
+    [
+      'none stays while the quota refuses a pod of some job of the namespace',
+      over(3, { observed: { isShortOfPods: true } }),
+      ['pod e2-0', 'pod e2-1'],
+    ],
+    [
+      'none stays while the quota refuses the next attempt',
+      over(3, { observed: { podProbe: { kind: 'refused', message } } }),
+      ['pod e2-0', 'pod e2-1'],
+    ],
+  ])('%s', (_sentence, observed, want) => {
+    expect(deletedIn(observed)).toEqual(want);
+  });
 });
 
 it.each([

@@ -47,6 +47,7 @@ describe('a gang whose ranks all exit with 0', () => {
       'has trained nothing without a hook or a claim if it used hardly any CPU time',
       { spec: { checkpoint: undefined }, work: { stepsVisible: false, cpuMs: 300 } },
     ],
+    ['has trained nothing where its ranks only met', { work: { collectives: 12 } }],
     [
       'has trained nothing where only checkpoints were asked for',
       { spec: { training: undefined, model: undefined }, work: { stepsVisible: false, cpuMs: 0 } },
@@ -60,6 +61,7 @@ describe('a gang whose ranks all exit with 0', () => {
     expect(status.incidents).toMatchObject([{ kind: 'NotTraining', action: 'GaveUp', outcome: 'GivenUp' }]);
     expect(status.summary).toMatch(/exited with code 0, and the job made no step and no checkpoint; its spec asks for/);
     expect(status.summary).toMatch(/sets spec\.expects to Nothing/);
+    expect(status.summary).toMatch(/(No rank reported a step|No hook or engine of the ranks reported).* CPU time\./);
   });
 
   it.each<[string, Parameters<typeof finished>[0], string | RegExp]>([
@@ -74,16 +76,20 @@ describe('a gang whose ranks all exit with 0', () => {
       { observed: (job) => ({ checkpoints: [aCheckpoint(job)] }) },
       FINISHED,
     ],
-    ['is complete where the launcher reports its last step', { cause: { lastStep: 1_000_000 } }, FINISHED],
+    [
+      'is complete where the launcher reports its last step',
+      { cause: { lastStep: 1_000_000 } },
+      `${FINISHED} It saved no checkpoint.`,
+    ],
     [
       'is complete where an earlier attempt trained all steps',
       { status: { progress: { step: 1_000_000, reportedAt: EARLIER } } },
-      FINISHED,
+      `${FINISHED} It saved no checkpoint.`,
     ],
     [
       'is complete and says so where it made fewer steps than asked',
       { cause: { lastStep: 3 } },
-      /last reported step is 3 of \d+\.$/,
+      /last reported step is 3 of \d+\. It saved no checkpoint: spec\.checkpoint\.everySteps is 20\.$/,
     ],
     [
       'is complete and says that nothing was seen where files lie in its directory',
@@ -99,6 +105,21 @@ describe('a gang whose ranks all exit with 0', () => {
       'is complete and says so where it imports PyTorch, and has worked for long without a step that the hook observes',
       { spec: { checkpoint: undefined }, work: { cpuMs: 36_000_000 } },
       /reported, although its ranks used 36000 s of CPU time, so Coxswain cannot tell whether it made \d+ steps\.$/,
+    ],
+    [
+      'is complete and says so where its interval of saves may be longer than hours of work that reports no step',
+      { work: { stepsVisible: false, cpuMs: 36_000_000 } },
+      /and no hook or engine of its ranks reports steps, so Coxswain cannot tell whether it made \d+ steps and checkpoints\.$/,
+    ],
+    [
+      'is complete and says so where its ranks completed many collectives and reported no step',
+      { work: { collectives: 50_000 } },
+      /although its ranks used 60 s of CPU time and completed 50000 collectives, so Coxswain cannot tell/,
+    ],
+    [
+      'is complete and says that it saved nothing, where its steps were seen and its interval is longer',
+      { spec: { checkpoint: { claimName: 'c', everySteps: 5_000 } }, cause: { lastStep: 3 } },
+      /last reported step is 3 of \d+\. It saved no checkpoint: spec\.checkpoint\.everySteps is 5000\.$/,
     ],
     [
       'is complete where its launchers are of an earlier release',

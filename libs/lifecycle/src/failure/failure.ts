@@ -38,6 +38,8 @@ export interface Failure {
   readonly lastStep?: number;
   /** Evidence from which the crash is classified. */
   readonly crash: CrashFacts;
+  /** Exit code of the rank that ended first, if the evidence is from a peer that it left. */
+  readonly originExitCode?: number;
   /** The node to blame; undefined: none. */
   readonly node?: string | undefined;
   /** The node on which it was observed, whether or not that node is to blame. */
@@ -74,7 +76,8 @@ export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
   const first = origin.hasLostPeer === true ? withFinishedPeer(facts, attempt, origin) : origin;
   const { message, rank, podIndex } = first;
   // A rank that ended with 0 left the others: no node is to blame.
-  const node = first === origin ? origin.node : undefined;
+  const isLeft = first !== origin;
+  const node = isLeft ? undefined : origin.node;
   const placement = placementOf(facts, attempt.epoch)?.spec;
   const nodeConditions = origin.node === undefined ? [] : (facts.observed.nodeConditionsOf?.(origin.node) ?? []);
   const avoid = avoidedFor(reason, all, placement?.nodes.length ?? 0);
@@ -87,6 +90,7 @@ export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
     // Beside how it ended, so that summaries, which have the first line, name the claim.
     message: full === undefined ? message : message.replace(/\n|$/, (end) => ` ${full}${end}`),
     crash: { lastLines: [], ...exit, nodeConditions },
+    ...(isLeft ? { originExitCode: EXIT_CODES.finished.code } : {}),
     node,
     ...(where === undefined ? {} : { where }),
     ...(rank === undefined ? {} : { rank }),

@@ -302,6 +302,41 @@ describe('a gang whose containers run, while a launcher has never reached the op
     expect(status.avoidedNodes).toMatchObject([{ node: 'node-d', reason: 'NotStarted' }]);
   });
 
+  const lone = (hearing: Observed['hearing']): Observed => {
+    const observed = up(900_000, { reportAgesMs: new Map(), ...(hearing === undefined ? {} : { hearing }) });
+    const placements = [aPlacement(observed.job, { nodes: ['node-a'], worldSize: 2 })];
+    return { ...observed, placements, pods: [bound(0)] };
+  };
+  const heard = (...where: readonly (readonly [string, string])[]): Observed['hearing'] => {
+    const heardNodes = new Map(
+      [...Map.groupBy(where, ([namespace]) => namespace)].map(([namespace, all]) => [
+        namespace,
+        new Set(all.map(([, node]) => node)),
+      ]),
+    );
+    return () => ({ launchers: where.length, silent: 0, silentGangs: 0, heardNodes });
+  };
+  const own = job.metadata.namespace ?? '';
+  it.each<[string, Observed['hearing'], readonly string[]]>([
+    ['does not blame its node where no other gang is heard', heard(), []],
+    ['does not blame its node where it is unknown which gangs are heard', undefined, []],
+    [
+      'blames its node where another gang of the namespace is heard from another node',
+      heard([own, 'node-b']),
+      ['node-a'],
+    ],
+    [
+      'does not blame its node where only other namespaces are heard: a policy may be the cause',
+      heard(['other', 'node-b']),
+      [],
+    ],
+    ['does not blame its node where another gang is heard from it', heard([own, 'node-b'], ['other', 'node-a']), []],
+  ])('%s if it has one node', (_sentence, hearing, want) => {
+    const { status } = settled(lone(hearing));
+    expect(status.attempts?.at(-1)).toMatchObject({ reason: 'NotStarted', charged: false });
+    expect((status.avoidedNodes ?? []).map(({ node }) => node)).toEqual(want);
+  });
+
   it('blames no node where none has', () => {
     const { status } = settled(up(900_000, { reportAgesMs: new Map() }));
     expect(status.attempts?.at(-1)?.reason).toBe('NotStarted');

@@ -2,6 +2,7 @@ import type { Attempt, AttemptReason } from '@coxswain/api-types';
 import { type Facts, isTerminal, placementOf } from '../observation/facts.ts';
 import { missingIndices, podsOf } from '../observation/gang.ts';
 import { fenceOf, pausedPods, unreapedPods } from '../observation/incarnation.ts';
+import { isSilenceOfNode } from '../observation/hearing.ts';
 import { HOW_TO_REACH, unheardPods } from '../observation/unheard-pods.ts';
 import { awaitedFiles, missingSecret } from '../observation/missing-secrets.ts';
 import type { ObservedPod } from '../observation/observed.ts';
@@ -22,6 +23,8 @@ interface Step {
   readonly isTaken?: boolean;
   /** Whether the late pods still have the scheduling gate. */
   readonly isGated?: boolean;
+  /** Whether the late pods run, and their launchers have never reached the operator. */
+  readonly isUnheard?: boolean;
 }
 
 /**
@@ -91,7 +94,7 @@ function firstReportStep(facts: Facts, attempt: Attempt): Step | undefined {
   const silent = unheardPods(facts, attempt);
   if (silent.length === 0) return undefined;
   const wait = { key: `e${attempt.epoch}/no-report`, limitMs: facts.timeouts.startingMs };
-  return { reason: 'NotStarted', wait, late: indicesOf(silent) };
+  return { reason: 'NotStarted', wait, late: indicesOf(silent), isUnheard: true };
 }
 
 /** The step of a restart in the same pods: the ranks of the last incarnation must end first. */
@@ -129,7 +132,7 @@ export function overduePods(facts: Facts, attempt: Attempt): readonly Overdue[] 
     const message = `Attempt ${attempt.epoch} did not get beyond ${attempt.stage} within ${seconds} s.`;
     return [{ reason, podIndex: 0, node: undefined, message }];
   }
-  const isNodesFault = isFewOf(step, nodes.length);
+  const isNodesFault = isFewOf(step, nodes.length) && hasWitness(step, facts, nodes);
   const hindrance = hindranceOf(facts, ['createPod', 'liftGate']);
   return late.map((podIndex) => {
     const pod = pods.find((one) => one.podIndex === podIndex);
@@ -162,6 +165,13 @@ export function overduePods(facts: Facts, attempt: Attempt): readonly Overdue[] 
  */
 function isFewOf({ reason, late, isTaken = false, isGated = false }: Step, nodes: number): boolean {
   return reason !== 'NotCreated' && !isTaken && !isGated && (nodes === 1 || late.length * 2 <= nodes);
+}
+
+/** A gang of several nodes has its own launchers to compare with. If it has one node, other gangs have to show that the node is at fault. */
+function hasWitness({ isUnheard = false }: Step, { job, observed }: Facts, nodes: readonly string[]): boolean {
+  const [node, ...others] = nodes;
+  if (!isUnheard || node === undefined || others.length > 0) return true;
+  return isSilenceOfNode(observed.hearing?.(), { namespace: job.metadata.namespace ?? '', node });
 }
 
 function sentence(

@@ -28,11 +28,9 @@ const ioError = (epoch: number, step = 40): Attempt =>
     checkpointFaults: [{ node: `node-${epoch}`, kind: 'MountBroken', path: '/c', errno: 'ESTALE' }],
   });
 /** Another node each time, whose mount works. */
-const unreadable = (epoch: number, step = 40): Attempt => ({
-  ...ioError(epoch, step),
-  checkpointFaults: [
-    { node: `node-${epoch}`, kind: 'FileUnreadable', path: `/c/step-${step}/rank-0.bin`, errno: 'EIO' },
-  ],
+const unreadable = (epoch: number, path = '/c/step-40/rank-0.bin'): Attempt => ({
+  ...ioError(epoch),
+  checkpointFaults: [{ node: `node-${epoch}`, kind: 'FileUnreadable', path, errno: 'EIO' }],
 });
 /** Nothing is reported about the files. */
 const unexplained = (epoch: number): Attempt => ({ ...ioError(epoch), checkpointFaults: undefined });
@@ -106,6 +104,50 @@ describe('without a request, a job begins', () => {
       'step 40',
     ],
     [
+      'again from it, where nine attempts could not read one file',
+      { checkpoints: [at(40)], status: { attempts: epochs(9, (epoch) => unreadable(epoch)) } },
+      'step 40',
+    ],
+    [
+      'not at all after ten attempts in a row that could not read the same file of the only checkpoint, though its claim works',
+      { checkpoints: [at(40)], status: { attempts: epochs(10, (epoch) => unreadable(epoch)) } },
+      'unresumable',
+    ],
+    [
+      'again from it, where the claim itself could not be read in one of the ten: that is an outage',
+      { checkpoints: [at(40)], status: { attempts: [...epochs(9, (epoch) => unreadable(epoch)), ioError(10)] } },
+      'step 40',
+    ],
+    [
+      'again from it, where the ten could not read different files: that is an outage',
+      {
+        checkpoints: [at(40)],
+        status: { attempts: epochs(10, (epoch) => unreadable(epoch, `/c/step-40/${epoch}.bin`)) },
+      },
+      'step 40',
+    ],
+    [
+      'again from it, where another checkpoint could not be read either: that is an outage',
+      {
+        checkpoints: [at(20), at(40)],
+        status: {
+          attempts: [
+            ...[1, 2].map((epoch) => ({ ...unreadable(epoch), resumedFrom: { checkpoint: nameOf(20), step: 20 } })),
+            ...[3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map((epoch) => unreadable(epoch)),
+          ],
+        },
+      },
+      'step 40',
+    ],
+    [
+      'again from it after ten, where a user asked for it since',
+      {
+        checkpoints: [at(40)],
+        status: { attempts: epochs(12, (epoch) => unreadable(epoch)), resumeFrom: { from: nameOf(40), epoch: 11 } },
+      },
+      'step 40',
+    ],
+    [
       'not at all after ten attempts in a row that could not load one and do not say why',
       { checkpoints: [at(40)], status: { attempts: epochs(10, unexplained) } },
       'unresumable',
@@ -139,6 +181,19 @@ describe('without a request, a job begins', () => {
     expect(JSON.stringify(decide(observed, NOW).status)).toContain(
       `Checkpoint ${saved.metadata.name} was saved as hugging-face with ranks`,
     );
+  });
+
+  it('names the file that ten attempts could not read, what to do, and touches no checkpoint', () => {
+    const { status, actions } = settled(
+      restarting({ checkpoints: [at(40)], status: { attempts: epochs(10, (epoch) => unreadable(epoch)) } }),
+    );
+    const said = message(status);
+    expect(said).toMatch(
+      /^File \/c\/step-40\/rank-0\.bin of checkpoint \S+ could not be read in 10 attempts in a row, last on node-10 \(EIO\), although claim \S+ works\./,
+    );
+    expect(said).toMatch(/coxswain resume tiny-gpt --from CHECKPOINT \(or scratch\), or with spec\.resumeFrom/);
+    expect(findCondition(status.conditions, 'Placed')?.reason).toBe('CheckpointsUnusable');
+    expect(JSON.stringify(actions)).not.toMatch(/deleteCheckpoint|Damaged/);
   });
 
   it('charges none of the attempts that could not reach the checkpoint, and never gives up for them', () => {

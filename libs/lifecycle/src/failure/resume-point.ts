@@ -3,6 +3,7 @@ import {
   type Attempt,
   type Checkpoint,
   type CheckpointEvidence,
+  type CheckpointFaultOnNode,
   isSameRequest,
   MAX_PASSED_OVER,
   MAX_REREAD_FILES,
@@ -73,12 +74,16 @@ export function pointForLayout(record: JobRecord, facts: Facts, layout: Parallel
  */
 export function newestUsable(record: JobRecord, facts: Facts): Checkpoint | undefined {
   const standings = standingsOf(record);
-  const undamaged = ownCheckpoints(record, facts).filter((one) => standingOf(one, standings).kind !== 'damaged');
+  const undamaged = undamagedCheckpoints(record, facts, standings);
   const readable = undamaged.filter((one) => !isPassedOver(one, standings));
   const { uid: jobUid } = facts.job.metadata;
   const newestOf = (some: readonly Checkpoint[]): Checkpoint | undefined =>
     newestRestorable(some.map(asTakenBack), { jobUid });
   return newestOf(readable) ?? newestOf(undamaged);
+}
+
+function undamagedCheckpoints(record: JobRecord, facts: Facts, standings: Standings): readonly Checkpoint[] {
+  return ownCheckpoints(record, facts).filter((one) => standingOf(one, standings).kind !== 'damaged');
 }
 
 /** A verdict that is taken back counts from then on, also while the object still has it. */
@@ -187,7 +192,11 @@ function newestPoint(record: JobRecord, facts: Facts): ResumePoint {
   const tries = triesInARow(record);
   // One that verified shows that storage is back. While storage does not read, the job waits for it, and not for a user.
   const lastVerified = tries.findLastIndex(({ verifiedCheckpoint }) => verifiedCheckpoint !== undefined);
-  const unread = tries.slice(lastVerified + 1).filter((attempt) => !isEndedByStorage(attempt)).length;
+  const recent = tries.slice(lastVerified + 1);
+  const lost = lostFile(recent.slice(-MAX_TRIES_IN_A_ROW), record, facts);
+  if (recent.length >= MAX_TRIES_IN_A_ROW && lost !== undefined)
+    return none(describeLostFile(checkpoint, lost), record, facts);
+  const unread = recent.filter((attempt) => !isEndedByStorage(attempt)).length;
   if (unread >= MAX_TRIES_IN_A_ROW)
     return none(`${unread} attempts in a row ended while they loaded a checkpoint.`, record, facts);
   const refusals = tries.filter((attempt) => isRefusalOf(attempt, checkpoint.metadata.name)).length;
@@ -210,6 +219,30 @@ function describeLoneNode({ metadata }: Checkpoint, doubts: readonly Attempt[]):
   const node = faults.find(({ kind }) => kind === 'ContentDiffers')?.node ?? 'one node';
   const what = `that the content of checkpoint ${metadata.name} is not what was saved`;
   return `Only ${node} reports ${what}, in ${doubts.length} attempts in a row, and no second node was available to check.`;
+}
+
+/**
+ * The finding about the one file that each of these attempts could not read from the job's only checkpoint, while its mount worked; undefined: there is no
+ * such file. An outage of storage shows in other files, in other checkpoints or in the mount as well, and ends by itself.
+ */
+function lostFile(tries: readonly Attempt[], record: JobRecord, facts: Facts): CheckpointFaultOnNode | undefined {
+  const [only, ...others] = undamagedCheckpoints(record, facts, standingsOf(record));
+  const isOfFile = (attempt: Attempt): boolean =>
+    attempt.resumedFrom?.checkpoint === only?.metadata.name &&
+    isEndedByStorage(attempt) &&
+    attempt.checkpointFaults?.every(({ kind }) => kind === 'FileUnreadable') === true;
+  if (only === undefined || others.length > 0 || !tries.every(isOfFile)) return undefined;
+  return tries
+    .at(-1)
+    ?.checkpointFaults?.find(({ path }) =>
+      tries.every(({ checkpointFaults = [] }) => checkpointFaults.some((fault) => fault.path === path)),
+    );
+}
+
+/** Names the file, and what becomes of the checkpoint. What a user can do follows it. */
+function describeLostFile({ metadata, spec }: Checkpoint, { path, node, errno }: CheckpointFaultOnNode): string {
+  const code = errno === undefined ? '' : ` (${errno})`;
+  return `File ${path} of checkpoint ${metadata.name} could not be read in ${MAX_TRIES_IN_A_ROW} attempts in a row, last on ${node}${code}, although claim ${spec.claimName} works. The job tries no longer, and the checkpoint stays as it is. If the file is restored, continue from this checkpoint.`;
 }
 
 const WHY_NONE = 'No checkpoint can be used.';
@@ -237,19 +270,23 @@ function isEndedByStorage({ reason, checkpointFaults: faults = [] }: Attempt): b
 }
 
 /** Sentences after a space on the claim that the job waits for, if the last attempt ended because storage did not read; otherwise empty. */
-export function describeUnreadableClaim({ attempts }: JobRecord, { spec, checkpoints }: Facts): string {
-  const last = attempts.at(-1);
+export function describeUnreadableClaim(record: JobRecord, facts: Facts): string {
+  const last = record.attempts.at(-1);
   if (last === undefined || !isEndedByStorage(last)) return '';
   const { resumedFrom, checkpointFaults: faults = [] } = last;
-  const loaded = checkpoints.find(({ metadata }) => metadata.name === resumedFrom?.checkpoint);
-  const claim = loaded?.spec.claimName ?? spec?.checkpoint?.claimName;
+  const loaded = facts.checkpoints.find(({ metadata }) => metadata.name === resumedFrom?.checkpoint);
+  const claim = loaded?.spec.claimName ?? facts.spec?.checkpoint?.claimName;
   if (claim === undefined) return '';
   const nodes = [...new Set(faults.map(({ node }) => node))].join(', ');
   const isWhole = faults.every(({ kind }) => kind === 'MountBroken');
   const what = isWhole
     ? `Claim ${claim} could not be read on ${nodes}, so no checkpoint is blamed.`
     : `A file of checkpoint ${resumedFrom?.checkpoint ?? ''} on claim ${claim} could not be read on ${nodes}.`;
-  return ` ${what} The job tries again until storage can be read.`;
+  const isBounded = lostFile(triesInARow(record), record, facts) !== undefined;
+  const next = isBounded
+    ? `If no attempt reads the file in ${MAX_TRIES_IN_A_ROW} tries in a row, the job waits for a user.`
+    : 'The job tries again until storage can be read.';
+  return ` ${what} ${next}`;
 }
 
 function isDoubtOf({ resumedFrom, checkpointFaults }: Attempt, name: string): boolean {

@@ -6,6 +6,8 @@ export interface Hearing {
   readonly silent: number;
   /** Gangs with a silent launcher. */
   readonly silentGangs: number;
+  /** Nodes of gangs whose launchers are all heard, by namespace. Absent: unknown. */
+  readonly heardNodes?: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /**
@@ -19,4 +21,17 @@ export function hearsFew(hearing: Hearing | undefined): boolean {
   if (hearing === undefined) return false;
   const { launchers, silent, silentGangs } = hearing;
   return silentGangs >= FEW.leastGangs && silent >= FEW.silentShare * launchers;
+}
+
+/**
+ * Whether other gangs show that a launcher's silence is due to its node. A launcher of the same namespace is heard from another node, so the operator runs, and
+ * the namespace's policies and proxies let launchers reach it. None is heard from this node.
+ */
+export function isSilenceOfNode(
+  hearing: Hearing | undefined,
+  { namespace, node }: { readonly namespace: string; readonly node: string },
+): boolean {
+  const heard = hearing?.heardNodes;
+  if (heard === undefined || [...heard.values()].some((nodes) => nodes.has(node))) return false;
+  return (heard.get(namespace)?.size ?? 0) > 0;
 }

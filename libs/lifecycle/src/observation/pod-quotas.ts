@@ -8,6 +8,11 @@ export function isQuotaOfPodObjects(message: string): boolean {
   return QUOTA_OF_POD_OBJECTS.test(message);
 }
 
+/** How many pod objects the quota of a refusal allows, ended ones included; 0 if the refusal does not say so. */
+export function limitOfPodObjects(message: string): number {
+  return Number(/limited: [^:]*count\/pods=(\d{1,9})\b/.exec(message)?.[1] ?? 0);
+}
+
 /** Longer than the time between two reconciliations of any job, so that every job of the namespace removes its ended pods. */
 const SHORT_MS = 600_000;
 

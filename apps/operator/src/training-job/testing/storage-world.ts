@@ -9,7 +9,7 @@ export type Outage = 'down' | 'partial';
 const STEPS = [100, 200, 300, 400, 500];
 const PODS = 2;
 
-/** The claim of a job with five checkpoints, and what launchers find on it before they start their ranks. */
+/** The claim of a job with its checkpoints, five by default, and what launchers find on it before they start their ranks. */
 export class StorageWorld {
   readonly world: ReconcilerWorld;
   outage: { readonly kind: Outage; readonly untilMs: number } | undefined;
@@ -19,13 +19,13 @@ export class StorageWorld {
   /** Epochs in which a rank has failed after it trained. */
   readonly failed = new Set<number>();
 
-  constructor() {
+  constructor(steps: readonly number[] = STEPS) {
     this.world = new ReconcilerWorld({
       checkpoint: { claimName: 'checkpoints', everySteps: 20 },
       restartPolicy: { maxRestarts: 5, delaySeconds: 5 },
     });
     const { name: jobName, uid: jobUid } = this.world.job.metadata;
-    for (const step of STEPS) {
+    for (const step of steps) {
       const { metadata, ...rest } = aCheckpoint({ jobName, jobUid, step });
       const { namespace } = this.world.job.metadata;
       this.world.cluster.create('Checkpoint', { ...rest, metadata: { name: metadata.name, namespace } });

@@ -1,5 +1,6 @@
 /** PyTorch Distributed Checkpoint: `__<rank>_<n>.distcp` files, and `.metadata` that maps tensors to them. */
 import type { CheckpointFormat } from '../checkpoint-format.ts';
+import { MANIFEST_FILE } from '../manifest-file.ts';
 import { firstMissing } from '../describe-missing.ts';
 
 /** Maps tensors to files. Without it the format cannot be loaded. */
@@ -16,6 +17,13 @@ export const DCP = {
   indexFile: DCP_INDEX_FILE,
   describeMissing: (paths) => firstMissing(paths, [DCP_INDEX_FILE]),
   saves: { format: 'dcp', folders: ['', 'checkpoint'], directory: /^step-(\d{1,15})$/ },
+  halfWritten: {
+    part: /^(?:[^/]*__\d+_\d+\.distcp(?:\.tmp)?|\.metadata\.tmp|manifest\.json\.tmp[^/]*)$/,
+    // `__<rank>.metadata`, the index of one rank of a save without collectives, is no part: such a save stays.
+    markers: [DCP_INDEX_FILE, MANIFEST_FILE],
+    own: /\.distcp(?:\.tmp)?$/,
+    proof: 'marker',
+  },
   // The second form is the rank-local index of a save without collectives.
   rankFile: /(?:^|\/)(?:[^/]*__(\d{1,6})_\d+\.distcp|__(\d{1,6})\.metadata)$/,
   weights: 'dcp',

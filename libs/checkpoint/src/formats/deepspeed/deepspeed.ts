@@ -1,6 +1,7 @@
 /** DeepSpeed's own format: `torch.save` files for positions in the grid of ranks, and `latest` next to the saves. */
 import type { ParallelLayout } from '@coxswain/layout';
 import type { CheckpointFormat } from '../checkpoint-format.ts';
+import { MANIFEST_FILE } from '../manifest-file.ts';
 import { DATA, EXPERT, PIPELINE, TENSOR } from '../degrees.ts';
 
 const TAG = /^global_step(\d{1,15})$/;
@@ -20,6 +21,13 @@ export const DEEPSPEED = {
   indexFile: undefined,
   describeMissing,
   saves: { format: 'deepspeed', folders: [''], directory: TAG, pointer: { file: 'latest', text: TAG } },
+  halfWritten: {
+    part: /^(?:mp_rank_\d+_model_states|(?:bf16_|fp16_)?zero_pp_rank_\d+_mp_rank_\d+_(?:model|optim)_states|layer_\d+(?:-model_\d+-model_states|_expert_\d+_mp_rank_\d+_model_states)|expp_rank_\d+_mp_rank_\d+_optim_states)\.pt$/,
+    markers: [MANIFEST_FILE],
+    own: /_states\.pt$/,
+    // Without `save_latest` DeepSpeed writes no marker.
+    proof: 'content',
+  },
   fixedDegrees: (_saved, wanted) =>
     isUniversal(wanted)
       ? undefined

@@ -1,9 +1,7 @@
 /** Saves of this project's own engines: files that `manifest.json` lists, and that the engine wrote before it. */
 import type { CheckpointFormat } from '../checkpoint-format.ts';
+import { MANIFEST_FILE } from '../manifest-file.ts';
 import { firstMissing } from '../describe-missing.ts';
-
-/** Name of the file that completes a checkpoint: written last, by rename, after every file it lists is on disk. */
-export const MANIFEST_FILE = 'manifest.json';
 
 /**
  * The reference engine puts a manifest beside PyTorch Distributed Checkpoint files (see DCP). The stand-in engine that tests use

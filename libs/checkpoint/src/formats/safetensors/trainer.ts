@@ -1,5 +1,6 @@
 /** Folders of Hugging Face's Trainer: weights in safetensors, with the state of optimizer, scheduler and random generators. */
 import type { CheckpointFormat } from '../checkpoint-format.ts';
+import { MANIFEST_FILE } from '../manifest-file.ts';
 import { WORLD } from '../degrees.ts';
 import { firstMissing } from '../describe-missing.ts';
 
@@ -16,6 +17,13 @@ export const TRAINER = {
   describeMissing: (paths, worldSize) => firstMissing(paths, [STATE_FILE, ...randomStates(worldSize)]),
   jsonFiles: [STATE_FILE],
   saves: { format: 'hugging-face', folders: [''], directory: /^checkpoint-(\d{1,15})$/ },
+  halfWritten: {
+    part: /^(?:(?:model|adapter_model|pytorch_model)(?:-\d+-of-\d+)?\.(?:safetensors|bin)|(?:model|pytorch_model)\.(?:safetensors|bin)\.index\.json|(?:config|generation_config|adapter_config|tokenizer|tokenizer_config|special_tokens_map|vocab|added_tokens)\.json|tokenizer\.model|merges\.txt|chat_template\.(?:jinja|json)|training_args\.bin|optimizer\.(?:pt|bin)|scheduler\.pt|scaler\.pt|rng_state(?:_\d+)?\.pth)$/,
+    markers: [STATE_FILE, MANIFEST_FILE],
+    own: /^(?:config\.json|adapter_config\.json|training_args\.bin|optimizer\.(?:pt|bin)|rng_state(?:_\d+)?\.pth)$/,
+    // A program may save a model into a folder of this name by itself.
+    proof: 'content',
+  },
   fixedDegrees: () => ({ degrees: [WORLD], instead: 'go on with as many ranks as saved it' }),
   engines: [{ engine: 'hugging-face', does: ['save'] }],
 } as const satisfies CheckpointFormat;

@@ -2,6 +2,7 @@
 import type { CheckpointFormat } from '../checkpoint-format.ts';
 import { DCP_INDEX_FILE } from '../dcp/dcp.ts';
 import { EXPERT, PIPELINE, TENSOR } from '../degrees.ts';
+import { MANIFEST_FILE } from '../manifest-file.ts';
 import { firstMissing } from '../describe-missing.ts';
 
 const INDEX_FILE = 'metadata.json';
@@ -21,6 +22,13 @@ export const TORCH_DIST = {
     folders: [''],
     directory: /^iter_(\d{7,15})$/,
     pointer: { file: 'latest_checkpointed_iteration.txt', text: /^(\d{1,15})$/ },
+  },
+  halfWritten: {
+    part: /^(?:common\.pt|train_state\.pt|run_config\.yaml|[^/]*__\d+_\d+\.distcp(?:\.tmp)?|\.metadata(?:\.tmp)?|metadata\.json\.tmp)$/,
+    markers: [INDEX_FILE, MANIFEST_FILE],
+    // torch_dcp and fsdp_dtensor save into folders of this name too. They have no common state, and are complete with `.metadata`.
+    own: /^common\.pt$/,
+    proof: 'marker',
   },
   rankFile: /(?:^|\/)iter_\d+_(\d{1,6})_local\.pt$/,
   fixedDegrees: (saved) =>
