@@ -106,6 +106,8 @@ export const FOLDER_ORDER = {
   'libs/checkpoint': [
     // looks at whole saves
     'verify',
+    // who loads a save
+    'loads',
     // what each format is
     'formats',
     // what all formats share

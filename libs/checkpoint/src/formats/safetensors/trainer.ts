@@ -16,7 +16,12 @@ export const TRAINER = {
   describeMissing: (paths, worldSize) => firstMissing(paths, [STATE_FILE, ...randomStates(worldSize)]),
   jsonFiles: [STATE_FILE],
   saves: { format: 'hugging-face', folders: [''], directory: /^checkpoint-(\d{1,15})$/ },
-  fixedDegrees: () => ({ degrees: [WORLD], instead: 'go on with as many ranks as saved it' }),
+  loads: ({ changed: changedOf }) => {
+    const changed = changedOf([WORLD]);
+    return changed.length === 0
+      ? { changed, reason: 'each rank finds its random states' }
+      : { problem: 'cannot', changed, reason: 'go on with as many ranks as saved it' };
+  },
   engines: [{ engine: 'hugging-face', does: ['save'] }],
 } as const satisfies CheckpointFormat;
 
