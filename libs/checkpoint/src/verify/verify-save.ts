@@ -1,14 +1,13 @@
 /** Verifies a save of any format that is read from its bytes. */
 import { detectFormat } from '../formats/formats.ts';
 import { DCP } from '../formats/dcp/dcp.ts';
-import { FSDP_DTENSOR } from '../formats/torch-dist/megatron-formats.ts';
 import { SAFETENSORS } from '../formats/safetensors/safetensors.ts';
 import { TORCH_DIST } from '../formats/torch-dist/torch-dist.ts';
 import type { Reading, StoredFile } from '../read/save-files.ts';
 import type { Finding, FindingKind } from './finding.ts';
 import type { Look, LookOptions } from './look.ts';
-import { verifyDcp } from './verify-dcp.ts';
 import { verifySafetensors } from './verify-safetensors.ts';
+import { verifyDcpOrMegatron, verifyTorchDist } from './verify-torch-dist.ts';
 
 /** What a look at a save says of it: that of its worst finding; sound if there is none. */
 export type Verdict = 'sound' | FindingKind;
@@ -35,7 +34,7 @@ export function* verifySave(files: readonly StoredFile[], options: LookOptions):
   const paths = new Set(files.map(({ path }) => path));
   const format = detectFormat(paths)?.names[0] ?? formatOfFiles([...paths]);
   const look = yield* lookOf(format, files, options);
-  return { ...look, format, verdict: verdictOf(look.findings) };
+  return { ...look, format: look.foundFormat ?? format, verdict: verdictOf(look.findings) };
 }
 
 /** The verdict of these findings. */
@@ -52,9 +51,8 @@ type VerifyFiles = (files: readonly StoredFile[], options: LookOptions) => Readi
 
 /** One line a format. */
 const VERIFIERS: ReadonlyMap<string | undefined, VerifyFiles> = new Map<string | undefined, VerifyFiles>([
-  [DCP.names[0], verifyDcp],
-  [FSDP_DTENSOR.names[0], verifyDcp],
-  [TORCH_DIST.names[0], verifyDcp],
+  [DCP.names[0], verifyDcpOrMegatron],
+  [TORCH_DIST.names[0], verifyTorchDist],
   [SAFETENSORS.names[0], verifySafetensors],
 ]);
 
