@@ -104,10 +104,10 @@ export const FOLDER_ORDER = {
     'config',
   ],
   'libs/checkpoint': [
-    // looks at whole saves
-    'verify',
     // who loads a save
     'loads',
+    // looks at whole saves
+    'verify',
     // what each format is
     'formats',
     // what all formats share

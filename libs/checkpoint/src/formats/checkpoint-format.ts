@@ -57,6 +57,8 @@ export interface LoadQuestion {
   /** The layout that the job stated when it saved; undefined: the save stands alone. */
   readonly savedLayout: ParallelLayout | undefined;
   readonly wanted: ParallelLayout;
+  /** Release of the engine that loads it; undefined: a new one. */
+  readonly release: string | undefined;
   /** Whether a converted copy of the save is there that every layout loads; undefined: not known. */
   readonly hasUniversal: boolean | undefined;
 }

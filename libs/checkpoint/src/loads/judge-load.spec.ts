@@ -106,6 +106,18 @@ describe('a save', () => {
       ['needs conversion', /refuse its optimizer/],
     ],
     [
+      'of an old release of Megatron-Core goes with release 0.15',
+      megatron({ optimizerSharding: 'fully_sharded_model_space' }),
+      { ...tp4dp2, engine: 'megatron-lm', release: 'core_v0.15.3' },
+      ['engine reshards', /divides its optimizer anew/],
+    ],
+    [
+      'that is not whole goes with no layout',
+      megatron({}, { problem: 'File __1_0.distcp is not there.' }),
+      tp2dp4,
+      ['cannot', /and is not whole: File __1_0\.distcp is not there$/],
+    ],
+    [
       'of torch_dist is converted for Megatron-FSDP',
       megatron(),
       fsdp,
@@ -281,6 +293,7 @@ it('a conversion has its tool, its bytes and an estimate of its seconds', () => 
     tool: 'python -m deepspeed.checkpoint.ds_to_universal',
     bytes: 3.5e9,
     seconds: 10,
+    bytesPerSecond: 350 * 2 ** 20,
   });
 });
 

@@ -19,8 +19,9 @@ export interface Conversion {
   readonly tool: string;
   /** It reads so many and writes about as many; absent: not known. */
   readonly bytes?: number;
-  /** Estimated at {@link CONVERTED_BYTES_PER_SECOND}. */
+  /** Estimated at `bytesPerSecond`. */
   readonly seconds?: number;
+  readonly bytesPerSecond: number;
 }
 
 /** Whether a layout loads a save, why, and what is lost on the way. */
@@ -36,14 +37,13 @@ export interface LoadVerdict {
 }
 
 /** PyTorch loads and saves 1.61 GB in 3.7 to 4.9 s on one core; converters do the same work. */
-const CONVERTED_BYTES_PER_SECOND = 350e6;
+const CONVERTED_BYTES_PER_SECOND = 350 * 2 ** 20;
 
 /** Whether the target can load the save. A format that is not known here is left to its engine. */
 export function judgeLoad(saved: KnownSave, target: LoadTarget): LoadVerdict {
   const format = formatNamed(saved.format);
   const basis = saved.facts?.degrees === undefined && saved.facts?.optimizerSharding === undefined ? 'record' : 'files';
-  const foreign = format === undefined ? undefined : foreignTo(format, saved.format, target.engine);
-  const answer = foreign ?? answerOf(format, saved, target);
+  const answer = broken(saved) ?? foreignTo(format, saved.format, target.engine) ?? answerOf(format, saved, target);
   const all = changedDegrees(saved, target.layout, ALL_DEGREES);
   return {
     verdict: answer.problem ?? (all.length === 0 ? 'loads as is' : 'engine reshards'),
@@ -55,7 +55,13 @@ export function judgeLoad(saved: KnownSave, target: LoadTarget): LoadVerdict {
   };
 }
 
-function answerOf(format: CheckpointFormat | undefined, saved: KnownSave, { layout }: LoadTarget): LoadAnswer {
+function broken({ problem }: KnownSave): LoadAnswer | undefined {
+  return problem === undefined
+    ? undefined
+    : { problem: 'cannot', changed: [], reason: `is not whole: ${problem.replace(/\.$/, '')}` };
+}
+
+function answerOf(format: CheckpointFormat | undefined, saved: KnownSave, { layout, release }: LoadTarget): LoadAnswer {
   if (format === undefined) return { changed: [], reason: 'its format is not known here, so its engine decides' };
   if (format.loads === undefined) return { changed: [], reason: 'its tensors are stored by name, for every layout' };
   const question: LoadQuestion = {
@@ -63,14 +69,20 @@ function answerOf(format: CheckpointFormat | undefined, saved: KnownSave, { layo
     optimizerSharding: saved.facts?.optimizerSharding,
     savedLayout: saved.layout,
     wanted: layout,
+    release,
     hasUniversal: saved.hasUniversal,
   };
   return format.loads(question);
 }
 
 /** The answer if the engine does not load the format at all; undefined: it does, or the target names no engine. */
-function foreignTo(format: CheckpointFormat, name: string, engine: EngineName | undefined): LoadAnswer | undefined {
-  if (engine === undefined || PROGRAMS.has(engine) || enginesOf(format).has(engine)) return undefined;
+function foreignTo(
+  format: CheckpointFormat | undefined,
+  name: string,
+  engine: EngineName | undefined,
+): LoadAnswer | undefined {
+  if (format === undefined || engine === undefined || PROGRAMS.has(engine) || enginesOf(format).has(engine))
+    return undefined;
   if (MEGATRON.has(engine) && name === 'safetensors')
     return {
       problem: 'needs conversion',
@@ -132,5 +144,6 @@ function describe(
 }
 
 function conversionOf({ tool = '' }: LoadAnswer, bytes: number | undefined): Conversion {
-  return bytes === undefined ? { tool } : { tool, bytes, seconds: Math.ceil(bytes / CONVERTED_BYTES_PER_SECOND) };
+  const rate = { tool, bytesPerSecond: CONVERTED_BYTES_PER_SECOND };
+  return bytes === undefined ? rate : { ...rate, bytes, seconds: Math.ceil(bytes / CONVERTED_BYTES_PER_SECOND) };
 }

@@ -22,7 +22,7 @@ export function torchDistLoads(question: LoadQuestion): LoadAnswer {
       tool: 'tools/checkpoint/checkpoint_inspector.py convert-torch-dist-to-fsdp-dtensor',
     };
   const sharding = question.optimizerSharding ?? statedSharding(question.savedLayout);
-  if (sharding === 'fully_sharded_model_space')
+  if (sharding === 'fully_sharded_model_space' && !loadsFlatRanges(question.release))
     return {
       problem: 'needs conversion',
       changed: [],
@@ -30,7 +30,7 @@ export function torchDistLoads(question: LoadQuestion): LoadAnswer {
         'Megatron-Core 0.16 and later refuse its optimizer (fully_sharded_model_space): load it with 0.15 and save it with layout.checkpointPolicy.optimizerReshard full',
       tool: 'Megatron-Core 0.15',
     };
-  if (FREE.has(sharding))
+  if (FREE.has(sharding) || sharding === 'fully_sharded_model_space')
     return { changed: question.changed([TENSOR, PIPELINE, EXPERT]), reason: 'Megatron-LM divides its optimizer anew' };
   const changed = question.changed([TENSOR, PIPELINE, EXPERT, CHUNKS]);
   return changed.length === 0
@@ -40,6 +40,12 @@ export function torchDistLoads(question: LoadQuestion): LoadAnswer {
         ...buckets(question),
       }
     : { problem: 'cannot', changed, reason: FIRST_SAVE };
+}
+
+/** Releases since 0.16 refuse ranges of flattened tensors. */
+function loadsFlatRanges(release: string | undefined): boolean {
+  const minor = /^core_v0\.(\d{1,3})(?:\.|$)/.exec(release ?? '')?.[1];
+  return minor !== undefined && Number(minor) < 16;
 }
 
 /** Buckets grow with the number of ranks that share them, and the optimizer is stored bucket by bucket. */
