@@ -104,6 +104,8 @@ export const FOLDER_ORDER = {
     'config',
   ],
   'libs/checkpoint': [
+    // who loads a save
+    'loads',
     // looks at whole saves
     'verify',
     // what each format is

@@ -13,7 +13,9 @@ export { type FoundSave, halfWrittenFormats, isSaveName, markerFiles, unmarkedSa
 export { isNewer, newestRestorable } from './newest-restorable.ts';
 export { bestSaveIntervalMs } from './save-interval.ts';
 export { checkpointName, incarnationOf, saveDirectoryOf } from './paths.ts';
-export { describeLoadRefusal } from './load-refusal.ts';
+export { type Conversion, judgeLoad, type LoadVerdict } from './loads/judge-load.ts';
+export { knownSave, type KnownSave, type LoadTarget } from './loads/known-save.ts';
+export { describeLoadRefusal } from './loads/load-refusal.ts';
 export { type Level, LEVELS } from './verify/finding.ts';
 export { type SaveLook, verifySave } from './verify/verify-save.ts';
 export type { Reading, StoredFile } from './read/save-files.ts';

@@ -7,11 +7,12 @@ import { CliError } from '../cli-error.ts';
 import type { Session } from '../session/session.ts';
 import { findingLines, type ReadSave, saveTable } from './checkpoint-tables.ts';
 import { listFiles, readFrom } from './directory-files.ts';
+import { addLoadsCommand } from './loads-command.ts';
 
 /** Progress is shown for what takes longer. */
 const QUIET_MS = 2000;
 
-/** Adds `checkpoint show` and `checkpoint verify`, which read a save on this machine. No server is asked, and no engine is needed. */
+/** Adds `checkpoint show`, `checkpoint verify` and `checkpoint loads`, which read a save on this machine. No server is asked, and no engine is needed. */
 export function addCheckpointCommands(program: Command, session: Session): void {
   const checkpoint = program
     .command('checkpoint')
@@ -39,6 +40,7 @@ export function addCheckpointCommands(program: Command, session: Session): void 
       const isRead = found.state !== undefined;
       if (!isRead || (found.verdict !== 'sound' && found.verdict !== 'unverifiable')) session.setExitCode(1);
     });
+  addLoadsCommand(checkpoint, session, (directory) => look(session, directory, 'V1'));
 }
 
 const LEVEL_HELP = 'how closely: V0 marker and times, V1 structure, V2 the envelope of each item, V3 all bytes';

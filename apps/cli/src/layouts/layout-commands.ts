@@ -8,7 +8,6 @@ import {
   type ModelByName,
   type ParallelLayout,
   rankTable,
-  readLayout,
   type RoleDocument,
   worldSize,
 } from '@coxswain/layout';
@@ -17,7 +16,7 @@ import type { Command } from 'commander';
 import { CliError } from '../cli-error.ts';
 import type { LayoutCheck, LayoutRanks } from './layout-answers.ts';
 import { checkText, ranksText } from './layout-tables.ts';
-import { readDocument } from '../files/read-document.ts';
+import { readLayoutFile, type WellRead } from '../files/read-layout-file.ts';
 import { jsonText } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
 
@@ -79,7 +78,7 @@ function show<T>(session: Session, options: JsonOption, data: T, table: (data: T
 const shapeOf: ModelByName = (name) => modelOf(name).model;
 
 function checkedFile(path: string): LayoutCheck {
-  const read = readFile(path);
+  const read = readLayoutFile(path);
   const findings = inPlainWords(() =>
     read.kind === 'job' ? checkJobLayout(read.document, shapeOf) : checkLayoutDocument(read.document, shapeOf),
   );
@@ -100,20 +99,11 @@ function checkedFile(path: string): LayoutCheck {
 
 function ranksOf(path: string): LayoutRanks {
   return {
-    roles: rolesOf(readFile(path)).map(({ name, role }) => {
+    roles: rolesOf(readLayoutFile(path)).map(({ name, role }) => {
       requireRanks(role.layout, path);
       return { ...(name === undefined ? {} : { name }), table: rankTable(role.layout) };
     }),
   };
-}
-
-type WellRead = Exclude<ReturnType<typeof readLayout>, { kind: 'wrong' }>;
-
-function readFile(path: string): WellRead {
-  const read = readLayout(readDocument(path));
-  if (read.kind !== 'wrong') return read;
-  const lines = read.problems.map(({ path: at, message }) => `  ${at === '' ? '' : `${at}: `}${message}`);
-  throw new CliError(`${path} is not a valid layout:\n${lines.join('\n')}`);
 }
 
 function rolesOf(read: WellRead): readonly { readonly name?: string; readonly role: RoleDocument }[] {

@@ -56,11 +56,40 @@ export interface Degree {
   readonly of: (layout: ParallelLayout) => number;
 }
 
-/** Degrees that the loading layout must share with the layout that saved, and what to do if they differ. */
-export interface FixedDegrees {
-  readonly degrees: readonly Degree[];
-  /** The end of a sentence, without its full stop. */
-  readonly instead: string;
+/** A degree that differs between the save and the layout that is to load it. */
+export interface ChangedDegree {
+  readonly field: string;
+  readonly was: number;
+  readonly becomes: number;
+}
+
+/** What a format's rule is asked: can this layout load that save? */
+export interface LoadQuestion {
+  /** Those of these degrees that differ, in their order. One that nothing tells counts as unchanged. */
+  readonly changed: (degrees: readonly Degree[]) => readonly ChangedDegree[];
+  /** How the optimizer is divided ({@link SavedFacts}); undefined: nothing tells. */
+  readonly optimizerSharding: string | undefined;
+  /** The layout that the job stated when it saved; undefined: the save stands alone. */
+  readonly savedLayout: ParallelLayout | undefined;
+  readonly wanted: ParallelLayout;
+  /** Release of the engine that loads it; undefined: a new one. */
+  readonly release: string | undefined;
+  /** Whether a converted copy of the save is there that every layout loads; undefined: not known. */
+  readonly hasUniversal: boolean | undefined;
+}
+
+/** What a format's rule answers. */
+export interface LoadAnswer {
+  /** undefined: the engine loads it; whether it divides the state anew follows from the degrees. */
+  readonly problem?: 'needs conversion' | 'cannot';
+  /** Names the degrees that matter. */
+  readonly changed: readonly ChangedDegree[];
+  /** What to do, or why the engine loads it: the end of a sentence, without its full stop. */
+  readonly reason: string;
+  /** Of a conversion. */
+  readonly tool?: string;
+  /** Whole sentences. */
+  readonly warnings?: readonly string[];
 }
 
 /** How Megatron-LM, and Megatron-Bridge with it, use a format. */
@@ -93,8 +122,10 @@ export interface CheckpointFormat {
   readonly halfWritten?: HalfWritten;
   /** Matches paths of files that one rank wrote alone; the only group that takes part is the global rank. */
   readonly rankFile?: RegExp;
-  /** Degrees that must stay as they were. Absent, or undefined: every layout loads it, or the engine decides. */
-  readonly fixedDegrees?: (saved: ParallelLayout, wanted: ParallelLayout) => FixedDegrees | undefined;
+  /** Which layouts load it. Absent: every layout does, or the engine decides. */
+  readonly loads?: (question: LoadQuestion) => LoadAnswer;
+  /** Engines that load it beside those that `engines` and `megatron` name. */
+  readonly alsoLoadedBy?: readonly EngineName[];
   /** Its name as the format of the weights that a job starts from. Absent: jobs cannot start from it. */
   readonly weights?: WeightFormat;
   readonly megatron?: MegatronUse;

@@ -46,17 +46,28 @@ export interface SavedObject {
 /** Whether a save holds something; undefined: its format does not say. */
 export type Holds = boolean | undefined;
 
+/** Rows of the embedding. Megatron-LM pads them, so that tensor-parallel ranks have equally many. */
+export interface SavedVocabulary {
+  /** Padding included. */
+  readonly rows: number;
+  /** Rows that are words. */
+  readonly words?: number;
+  /** Rows are padded to a multiple of this times the tensor-parallel degree. */
+  readonly multipleOf?: number;
+}
+
 /** What a save says about itself beside its tensors, as far as its format tells. */
 export interface SavedFacts {
   readonly step?: number;
   /** The engine's name and release, such as `deepspeed 0.18.1`. */
   readonly engineRelease?: string;
-  /** How the optimizer's state is divided, as its engine calls it: `dp_reshardable`, `fully_reshardable`, `zero1` to `zero3`, `universal`. */
+  /** How the optimizer's state is divided, as its engine calls it: `dp_reshardable`, `fully_reshardable`, `zero1` to `zero3`, `universal`. unsharded: data-parallel ranks do not divide it. */
   readonly optimizerSharding?: string;
   /** Ranks that saved it. */
   readonly worldSize?: number;
   /** Degrees of the layout that saved it, by the names of the fields of a layout, such as `tensorParallelDegree`. */
   readonly degrees?: Readonly<Record<string, number>>;
+  readonly vocabulary?: SavedVocabulary;
   readonly holds: {
     readonly optimizer: Holds;
     readonly randomStates: Holds;

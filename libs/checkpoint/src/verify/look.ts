@@ -14,6 +14,8 @@ export interface Look {
   /** undefined: its metadata could not be read. */
   readonly state: SavedState | undefined;
   readonly findings: readonly Finding[];
+  /** The format, if what the files hold says more than their names. */
+  readonly foundFormat?: string;
 }
 
 /** Whether a look goes as far as `level`. */

@@ -1,14 +1,13 @@
 /** Verifies a save of any format that is read from its bytes. */
 import { detectFormat } from '../formats/formats.ts';
 import { DCP } from '../formats/dcp/dcp.ts';
-import { FSDP_DTENSOR } from '../formats/torch-dist/megatron-formats.ts';
 import { SAFETENSORS } from '../formats/safetensors/safetensors.ts';
 import { TORCH_DIST } from '../formats/torch-dist/torch-dist.ts';
 import type { Reading, StoredFile } from '../read/save-files.ts';
 import type { Finding, FindingKind } from './finding.ts';
 import type { Look, LookOptions } from './look.ts';
-import { verifyDcp } from './verify-dcp.ts';
 import { verifySafetensors } from './verify-safetensors.ts';
+import { verifyDcpOrMegatron, verifyTorchDist } from './verify-torch-dist.ts';
 
 /** What a look at a save says of it: that of its worst finding; sound if there is none. */
 export type Verdict = 'sound' | FindingKind;
@@ -35,7 +34,7 @@ export function* verifySave(files: readonly StoredFile[], options: LookOptions):
   const paths = new Set(files.map(({ path }) => path));
   const format = detectFormat(paths)?.names[0] ?? formatOfFiles([...paths]);
   const look = yield* lookOf(format, files, options);
-  return { ...look, format, verdict: verdictOf(look.findings) };
+  return { ...look, format: look.foundFormat ?? format, verdict: verdictOf(look.findings) };
 }
 
 /** The verdict of these findings. */
@@ -47,17 +46,19 @@ function formatOfFiles(paths: readonly string[]): string | undefined {
   return FORMAT_OF_FILE.find(([pattern]) => paths.some((path) => pattern.test(path)))?.[1];
 }
 
+/** Looks at the files of a save of one format. */
+type VerifyFiles = (files: readonly StoredFile[], options: LookOptions) => Reading<Look>;
+
+/** One line a format. */
+const VERIFIERS: ReadonlyMap<string | undefined, VerifyFiles> = new Map<string | undefined, VerifyFiles>([
+  [DCP.names[0], verifyDcpOrMegatron],
+  [TORCH_DIST.names[0], verifyTorchDist],
+  [SAFETENSORS.names[0], verifySafetensors],
+]);
+
 function* lookOf(format: string | undefined, files: readonly StoredFile[], options: LookOptions): Reading<Look> {
-  switch (format) {
-    case DCP.names[0]:
-    case FSDP_DTENSOR.names[0]:
-    case TORCH_DIST.names[0]:
-      return yield* verifyDcp(files, options);
-    case SAFETENSORS.names[0]:
-      return yield* verifySafetensors(files, options);
-    default:
-      return { state: undefined, findings: [notRead(format)] };
-  }
+  const verify = VERIFIERS.get(format);
+  return verify === undefined ? { state: undefined, findings: [notRead(format)] } : yield* verify(files, options);
 }
 
 function notRead(format: string | undefined): Finding {

@@ -6,6 +6,8 @@ import { PickleDict, PickleGlobal, PickleObject, type PickleValue } from '../pic
 import { type PickleForms, readPickle } from '../pickle/read-pickle.ts';
 
 const METADATA = 'torch.distributed.checkpoint.metadata';
+/** Megatron-Core before 0.16 adds its plans in a class of its own, which this one is the base of. */
+const MEGATRON_METADATA = 'megatron.core.dist_checkpointing.strategies.torch.MCoreMetadata';
 const STORAGE_INFO = 'torch.distributed.checkpoint.filesystem._StorageInfo';
 
 /** PyTorch makes tensors of at most 64 dims (c10/util/SmallVector, `at::kVmapMaxTensorDims`). */
@@ -48,7 +50,9 @@ interface OpenTensor {
  * @throws UnreadableSave if the bytes are no such metadata.
  */
 export function readDcpMetadata(metadata: Uint8Array): SavedState {
-  const root = stateOf(readPickle(metadata, FORMS), `${METADATA}.Metadata`);
+  const value = readPickle(metadata, FORMS);
+  const isMegatron = value instanceof PickleObject && value.path === MEGATRON_METADATA;
+  const root = stateOf(value, isMegatron ? MEGATRON_METADATA : `${METADATA}.Metadata`);
   const tensors = new Map<string, OpenTensor>();
   let parts = Math.floor(metadata.length / BYTES_OF_CHUNK);
   const objects = new Map<string, { readonly key: string; item: StoredItem | undefined }>();

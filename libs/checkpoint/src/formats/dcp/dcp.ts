@@ -28,5 +28,7 @@ export const DCP = {
   rankFile: /(?:^|\/)(?:[^/]*__(\d{1,6})_\d+\.distcp|__(\d{1,6})\.metadata)$/,
   weights: 'dcp',
   megatron: { layoutFormat: 'torch_dcp', option: 'torch_dcp', isDataParallelOnly: true },
+  // The reference engine reports its saves itself.
+  alsoLoadedBy: ['reference'],
   engines: [{ engine: 'torchtitan', does: ['save', 'start'] }],
 } as const satisfies CheckpointFormat;

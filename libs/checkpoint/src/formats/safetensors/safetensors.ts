@@ -11,6 +11,11 @@ export const SAFETENSORS = {
   detect: (paths) => paths.has(INDEX_FILE) || paths.has(WEIGHTS_FILE),
   indexFile: INDEX_FILE,
   describeMissing: (paths) => firstMissing(paths, paths.has(INDEX_FILE) ? [] : [WEIGHTS_FILE]),
+  loads: () => ({
+    changed: [],
+    reason: 'each rank reads its part of the weights',
+    warnings: ['It holds weights alone: the optimizer, the step and the position in the data start anew.'],
+  }),
   weights: 'safetensors',
   engines: [{ engine: 'torchtitan', does: ['start'] }],
 } as const satisfies CheckpointFormat;

@@ -24,7 +24,12 @@ export const TRAINER = {
     // A program may save a model into a folder of this name by itself.
     proof: 'content',
   },
-  fixedDegrees: () => ({ degrees: [WORLD], instead: 'go on with as many ranks as saved it' }),
+  loads: ({ changed: changedOf }) => {
+    const changed = changedOf([WORLD]);
+    return changed.length === 0
+      ? { changed, reason: 'each rank finds its random states' }
+      : { problem: 'cannot', changed, reason: 'go on with as many ranks as saved it' };
+  },
   engines: [{ engine: 'hugging-face', does: ['save'] }],
 } as const satisfies CheckpointFormat;
 

@@ -1,6 +1,7 @@
 /** Formats that Megatron-LM saves beside torch_dist and torch_dcp. The launcher does not see when such a save is complete. */
 import type { CheckpointFormat } from '../checkpoint-format.ts';
 import { DCP } from '../dcp/dcp.ts';
+import { fsdpDtensorLoads, legacyLoads } from './megatron-loads.ts';
 
 /** DTensors of Megatron-FSDP, in the files of PyTorch Distributed Checkpoint; its keys are not those of torch_dist. */
 export const FSDP_DTENSOR = {
@@ -9,6 +10,7 @@ export const FSDP_DTENSOR = {
   detect: () => false,
   indexFile: DCP.indexFile,
   describeMissing: DCP.describeMissing,
+  loads: fsdpDtensorLoads,
   megatron: { layoutFormat: 'fsdp_dtensor', option: 'fsdp_dtensor' },
   engines: [],
 } as const satisfies CheckpointFormat;
@@ -21,6 +23,7 @@ export const MEGATRON_LEGACY = {
   detect: (paths) => [...paths].some((path) => MODEL_FILE.test(path)),
   indexFile: undefined,
   describeMissing: () => undefined,
+  loads: legacyLoads,
   megatron: { layoutFormat: 'legacy', option: 'torch', excludesFsdp: true },
   engines: [],
 } as const satisfies CheckpointFormat;

@@ -1,11 +1,16 @@
 /** `torch_dist` of Megatron-LM: PyTorch Distributed Checkpoint files, with Megatron's own index and state beside them. */
 import type { CheckpointFormat } from '../checkpoint-format.ts';
 import { DCP_INDEX_FILE } from '../dcp/dcp.ts';
-import { EXPERT, PIPELINE, TENSOR } from '../degrees.ts';
 import { MANIFEST_FILE } from '../manifest-file.ts';
 import { firstMissing } from '../describe-missing.ts';
+import { torchDistLoads } from './megatron-loads.ts';
 
-const INDEX_FILE = 'metadata.json';
+/** Names the format. Written last. */
+export const INDEX_FILE = 'metadata.json';
+/** The state that all ranks share. Releases since 0.17 save it as {@link COMMON_STATE} instead. */
+export const COMMON_FILE = 'common.pt';
+/** The object that holds the state that all ranks share. */
+export const COMMON_STATE = 'common_state/shard_0_1';
 
 /**
  * Megatron-LM writes `metadata.json`, and then the tracker file, after every rank has written, also when it saves in the background
@@ -31,14 +36,7 @@ export const TORCH_DIST = {
     proof: 'marker',
   },
   rankFile: /(?:^|\/)iter_\d+_(\d{1,6})_local\.pt$/,
-  fixedDegrees: (saved) =>
-    saved.checkpointPolicy?.optimizerReshard === 'full'
-      ? undefined
-      : {
-          degrees: [TENSOR, PIPELINE, EXPERT],
-          instead:
-            'go on with the degrees that saved it, or save with layout.checkpointPolicy.optimizerReshard full before they change',
-        },
+  loads: torchDistLoads,
   weights: 'torch_dist',
   megatron: { layoutFormat: 'torch_dist', option: 'torch_dist' },
   engines: [

@@ -1,0 +1,80 @@
+/** What a load loses or changes, although the engine loads the save. */
+import { worldSize } from '@coxswain/layout';
+import type { ChangedDegree } from '../formats/checkpoint-format.ts';
+import { DATA, PIPELINE, TENSOR, WORLD } from '../formats/degrees.ts';
+import type { SavedVocabulary } from '../read/saved-state.ts';
+import type { KnownSave, LoadTarget } from './known-save.ts';
+
+/** A save, what is to load it, and all degrees that differ. */
+interface Load {
+  readonly saved: KnownSave;
+  readonly target: LoadTarget;
+  readonly changed: readonly ChangedDegree[];
+}
+
+/** Whole sentences, the gravest first. */
+export function warningsOf(load: Load): readonly string[] {
+  return [weightsAlone, randomStates, loaderPosition, vocabularyRows, beforeShrinking, unreadFiles].flatMap(
+    (warning) => warning(load) ?? [],
+  );
+}
+
+function weightsAlone({ saved }: Load): string | undefined {
+  return saved.facts?.holds?.optimizer === false && saved.format !== 'safetensors'
+    ? 'It holds no state of the optimizer: training goes on with moments of 0.'
+    : undefined;
+}
+
+function randomStates({ saved, changed }: Load): string | undefined {
+  if (saved.facts?.holds?.randomStates === false)
+    return 'It holds no random states: generators are seeded anew, so dropout and shuffling differ.';
+  const isMegatron = saved.format === 'torch_dist' || saved.format === 'fsdp_dtensor';
+  const moved = changed.filter(({ field }) => field === TENSOR.field || field === PIPELINE.field);
+  return isMegatron && moved.length > 0
+    ? `Megatron-LM stores random states by tensor and pipeline rank and drops them if ${fieldsOf(moved)} changes: generators are seeded anew.`
+    : undefined;
+}
+
+/** TorchTitan stores a position for each data-parallel rank. Megatron-LM goes on at a number of samples. */
+function loaderPosition({ saved, changed }: Load): string | undefined {
+  const isByRank = saved.facts?.holds?.dataLoader === true && saved.format !== 'torch_dist';
+  const [data] = changed.filter(({ field }) => field === DATA.field);
+  return isByRank && data !== undefined
+    ? `The position in the data is stored for ${data.was} data-parallel ranks, and ${data.becomes} go on: it is lost, or the engine refuses it, unless its data loader divides positions anew.`
+    : undefined;
+}
+
+function vocabularyRows({ saved, target }: Load): string | undefined {
+  const vocabulary = saved.facts?.vocabulary;
+  if (vocabulary === undefined) return undefined;
+  const rows = paddedRows(vocabulary, target.layout.tensorParallelDegree);
+  return rows === undefined || rows === vocabulary.rows
+    ? undefined
+    : `Megatron-LM pads the vocabulary to ${rows} rows at tensorParallelDegree ${target.layout.tensorParallelDegree}, and ${vocabulary.rows} are stored: it fills new rows with 0, and leaves out those beyond.`;
+}
+
+/** undefined: it cannot be told. */
+function paddedRows({ rows, words, multipleOf }: SavedVocabulary, tensor: number): number | undefined {
+  if (multipleOf === undefined || multipleOf === 0) return undefined;
+  const multiple = multipleOf * tensor;
+  // Without the number of words, rows that fit stay; that fewer would do cannot be told.
+  return Math.ceil((words ?? rows) / multiple) * multiple;
+}
+
+function beforeShrinking({ saved, target }: Load): string | undefined {
+  const isBound = saved.facts?.optimizerSharding === 'dp_reshardable';
+  return isBound && target.canShrink === true
+    ? 'The job can shrink, and only its data-parallel degree may change then: its optimizer is dp_reshardable. Save one checkpoint with layout.checkpointPolicy.optimizerReshard full before nodes are lost.'
+    : undefined;
+}
+
+function unreadFiles({ saved }: Load): string | undefined {
+  if (saved.facts !== undefined) return undefined;
+  return saved.layout === undefined
+    ? 'Neither files nor a record say at which degrees it was saved: they count as unchanged.'
+    : `Its files were not read: this follows the layout that its job stated, with ${worldSize(saved.layout)} ${WORLD.field}.`;
+}
+
+function fieldsOf(changed: readonly ChangedDegree[]): string {
+  return changed.map(({ field }) => field).join(' or ');
+}
