@@ -47,17 +47,20 @@ function formatOfFiles(paths: readonly string[]): string | undefined {
   return FORMAT_OF_FILE.find(([pattern]) => paths.some((path) => pattern.test(path)))?.[1];
 }
 
+/** Looks at the files of a save of one format. */
+type VerifyFiles = (files: readonly StoredFile[], options: LookOptions) => Reading<Look>;
+
+/** One line a format. */
+const VERIFIERS: ReadonlyMap<string | undefined, VerifyFiles> = new Map<string | undefined, VerifyFiles>([
+  [DCP.names[0], verifyDcp],
+  [FSDP_DTENSOR.names[0], verifyDcp],
+  [TORCH_DIST.names[0], verifyDcp],
+  [SAFETENSORS.names[0], verifySafetensors],
+]);
+
 function* lookOf(format: string | undefined, files: readonly StoredFile[], options: LookOptions): Reading<Look> {
-  switch (format) {
-    case DCP.names[0]:
-    case FSDP_DTENSOR.names[0]:
-    case TORCH_DIST.names[0]:
-      return yield* verifyDcp(files, options);
-    case SAFETENSORS.names[0]:
-      return yield* verifySafetensors(files, options);
-    default:
-      return { state: undefined, findings: [notRead(format)] };
-  }
+  const verify = VERIFIERS.get(format);
+  return verify === undefined ? { state: undefined, findings: [notRead(format)] } : yield* verify(files, options);
 }
 
 function notRead(format: string | undefined): Finding {
