@@ -36,7 +36,12 @@ const STORAGE_DTYPES: Readonly<Record<string, string>> = {
  * @throws UnreadableSave if `pickle` is no pickle.
  */
 export function readArchivedTensor(pickle: Uint8Array): ArchivedTensor | undefined {
-  const rebuilt = withoutWrappers(readPickle(pickle));
+  return archivedTensor(readPickle(pickle));
+}
+
+/** The tensor that a value of `data.pkl` is; undefined if it is something else. */
+export function archivedTensor(value: PickleValue): ArchivedTensor | undefined {
+  const rebuilt = withoutWrappers(value);
   if (!(rebuilt instanceof PickleObject) || !Array.isArray(rebuilt.args)) return undefined;
   const [storage, storageOffset, shape, stride] = rebuilt.args;
   const named = storageOf(storage);

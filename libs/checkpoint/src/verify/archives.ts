@@ -1,15 +1,9 @@
 /** Looks into items: archives of `torch.save`, each a tensor's chunk or an object. */
-import {
-  directoryPlace,
-  type ArchiveRecord,
-  LOCAL_HEADER_BYTES,
-  payloadAt,
-  readDirectory,
-  TAIL_BYTES,
-} from '../formats/zip/archive.ts';
+import type { ArchiveRecord } from '../formats/zip/archive.ts';
+import { placeOfPayload, readAll, readPayload, readRecords, recordNamed } from '../formats/zip/read-archive.ts';
 import { isRowMajor, readArchivedTensor } from '../formats/torch-save-tensor.ts';
 import { bytesOfDtype } from '../read/dtypes.ts';
-import { type Crc32, readBytes, type Reading } from '../read/save-files.ts';
+import type { Crc32, Reading } from '../read/save-files.ts';
 import { type SavedChunk, type StoredItem, volumeOf } from '../read/saved-state.ts';
 import { UnreadableSave } from '../read/unreadable-save.ts';
 
@@ -30,8 +24,6 @@ export interface OpenItem extends ItemPromise {
 
 /** A pickle of one tensor is about 200 bytes; an object's can be all of it. */
 const MAX_TENSOR_PICKLE = 1 << 20;
-/** More than any archive of PyTorch lists for one item. */
-const MAX_DIRECTORY = 64 << 20;
 const PIECE = 4 << 20;
 
 /**
@@ -53,17 +45,6 @@ export function* openItem(promise: ItemPromise): Reading<OpenItem> {
     records,
     isWithoutCrc: records.some(({ bytes }) => bytes > 0) && records.every(({ crc32 }) => crc32 === 0),
   };
-}
-
-function* readRecords(item: StoredItem): Reading<readonly ArchiveRecord[]> {
-  const tailBytes = Math.min(TAIL_BYTES, item.length);
-  const tail = yield* readAll(item, item.length - tailBytes, tailBytes);
-  const place = directoryPlace(tail, item.length);
-  if (place.bytes > MAX_DIRECTORY) throw new UnreadableSave('has a directory larger than any that torch.save writes');
-  const inTail = place.at - (item.length - tailBytes);
-  const directory =
-    inTail >= 0 ? tail.subarray(inTail, inTail + place.bytes) : yield* readAll(item, place.at, place.bytes);
-  return readDirectory(directory, place);
 }
 
 function* checkTensor(
@@ -96,22 +77,6 @@ function* checkTensor(
     throw new UnreadableSave('holds a view of a larger storage');
 }
 
-function recordNamed(records: readonly ArchiveRecord[], name: string): ArchiveRecord {
-  const record = records.find((each) => each.name === name);
-  if (record === undefined) throw new UnreadableSave(`has no record ${name}`);
-  return record;
-}
-
-function* readPayload(item: StoredItem, record: ArchiveRecord): Reading<Uint8Array> {
-  return yield* readAll(item, yield* placeOfPayload(item, record), record.bytes);
-}
-
-function* placeOfPayload(item: StoredItem, record: ArchiveRecord): Reading<number> {
-  const at = payloadAt(record, yield* readAll(item, record.headerAt, LOCAL_HEADER_BYTES));
-  if (at + record.bytes > item.length) throw new UnreadableSave(`has a record ${record.name} that ends beyond its end`);
-  return at;
-}
-
 /**
  * Compares all bytes of an item with the CRC-32 that its writer noted.
  * @throws UnreadableSave if one differs.
@@ -134,12 +99,4 @@ export function* checkContent(open: OpenItem, crc32: Crc32): Reading<void> {
 
 function hex(crc: number): string {
   return (crc >>> 0).toString(16).padStart(8, '0');
-}
-
-function* readAll(item: StoredItem, offset: number, length: number): Reading<Uint8Array> {
-  if (offset < 0 || offset + length > item.length) throw new UnreadableSave('has a record outside of it');
-  const bytes = yield* readBytes(item.file, item.offset + offset, length);
-  if (bytes.length !== length)
-    throw new UnreadableSave(`ends after ${String(bytes.length)} of ${String(length)} bytes`);
-  return bytes;
 }
