@@ -4,6 +4,7 @@ import { DCP } from '../formats/dcp/dcp.ts';
 import { FSDP_DTENSOR } from '../formats/torch-dist/megatron-formats.ts';
 import { DEEPSPEED, DEEPSPEED_UNIVERSAL } from '../formats/deepspeed/deepspeed.ts';
 import { SAFETENSORS } from '../formats/safetensors/safetensors.ts';
+import { TRAINER } from '../formats/safetensors/trainer.ts';
 import { TORCH_DIST } from '../formats/torch-dist/torch-dist.ts';
 import type { Reading, StoredFile } from '../read/save-files.ts';
 import type { Finding, FindingKind } from './finding.ts';
@@ -11,6 +12,7 @@ import type { Look, LookOptions } from './look.ts';
 import { verifyDcp } from './verify-dcp.ts';
 import { verifyDeepspeed } from './verify-deepspeed.ts';
 import { verifySafetensors } from './verify-safetensors.ts';
+import { verifyTrainer } from './verify-trainer.ts';
 import { verifyUniversal } from './verify-universal.ts';
 
 /** What a look at a save says of it: that of its worst finding; sound if there is none. */
@@ -60,6 +62,7 @@ const VERIFIERS: ReadonlyMap<string | undefined, VerifyFiles> = new Map<string |
   [FSDP_DTENSOR.names[0], verifyDcp],
   [TORCH_DIST.names[0], verifyDcp],
   [SAFETENSORS.names[0], verifySafetensors],
+  [TRAINER.names[0], verifyTrainer],
   [DEEPSPEED.names[0], verifyDeepspeed],
   [DEEPSPEED_UNIVERSAL.names[0], verifyUniversal],
 ]);
