@@ -1,8 +1,9 @@
 /** Verifies a save of any format that is read from its bytes. */
 import { detectFormat } from '../formats/formats.ts';
 import { DCP } from '../formats/dcp/dcp.ts';
-import { FSDP_DTENSOR } from '../formats/torch-dist/megatron-formats.ts';
+import { FSDP_DTENSOR, MEGATRON_LEGACY } from '../formats/torch-dist/megatron-formats.ts';
 import { DEEPSPEED, DEEPSPEED_UNIVERSAL } from '../formats/deepspeed/deepspeed.ts';
+import { RECOGNISED } from '../formats/recognised/recognised.ts';
 import { SAFETENSORS } from '../formats/safetensors/safetensors.ts';
 import { TRAINER } from '../formats/safetensors/trainer.ts';
 import { TORCH_DIST } from '../formats/torch-dist/torch-dist.ts';
@@ -11,6 +12,7 @@ import type { Finding, FindingKind } from './finding.ts';
 import type { Look, LookOptions } from './look.ts';
 import { verifyDcp } from './verify-dcp.ts';
 import { verifyDeepspeed } from './verify-deepspeed.ts';
+import { describeMegatronLegacy, describerOf } from './verify-recognised.ts';
 import { verifySafetensors } from './verify-safetensors.ts';
 import { verifyTrainer } from './verify-trainer.ts';
 import { verifyUniversal } from './verify-universal.ts';
@@ -63,6 +65,8 @@ const VERIFIERS: ReadonlyMap<string | undefined, VerifyFiles> = new Map<string |
   [TORCH_DIST.names[0], verifyDcp],
   [SAFETENSORS.names[0], verifySafetensors],
   [TRAINER.names[0], verifyTrainer],
+  [MEGATRON_LEGACY.names[0], describeMegatronLegacy],
+  ...RECOGNISED.map((format) => [format.names[0], describerOf(format)] as const),
   [DEEPSPEED.names[0], verifyDeepspeed],
   [DEEPSPEED_UNIVERSAL.names[0], verifyUniversal],
 ]);
