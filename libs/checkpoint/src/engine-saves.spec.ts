@@ -100,7 +100,25 @@ describe('a save is not complete', () => {
       'of DeepSpeed while another rank writes its optimizer states',
       'deepspeed',
       files('mp_rank_00_model_states.pt', ...zero(0)),
-      'it has optimizer states of 1 ranks, and 2 train',
+      'it has no bf16_zero_pp_rank_1_mp_rank_00_optim_states.pt',
+    ],
+    [
+      'of DeepSpeed with a file of a rank that does not train in place of one that does',
+      'deepspeed',
+      files('mp_rank_00_model_states.pt', ...zero(0, 7)),
+      'it has no bf16_zero_pp_rank_1_mp_rank_00_optim_states.pt',
+    ],
+    [
+      'of DeepSpeed while another rank writes its part of the model',
+      'deepspeed',
+      files('zero_pp_rank_0_mp_rank_00_model_states.pt', ...zero(0, 1)),
+      'it has no zero_pp_rank_1_mp_rank_00_model_states.pt',
+    ],
+    [
+      'of DeepSpeed whose first model rank wrote nothing',
+      'deepspeed',
+      files('mp_rank_01_model_states.pt'),
+      'it has no mp_rank_00_model_states.pt',
     ],
     [
       'unless DeepSpeed has states of every rank',

@@ -36,8 +36,10 @@ export function addCheckpointCommands(program: Command, session: Session): void 
     .action(async (directory: string, { level }: { readonly level: Level }) => {
       const found = await look(session, directory, level);
       session.show(found, (each) => verdictText(each, level));
-      // Without a state nothing was looked at: an empty folder must not pass for a good save.
-      const isRead = found.state !== undefined;
+      // Nothing was looked at but names, or not even those: an empty folder must not pass for a good save.
+      const isRead =
+        found.state !== undefined &&
+        !found.findings.some(({ level: of, kind }) => of === 'V0' && kind === 'unverifiable');
       if (!isRead || (found.verdict !== 'sound' && found.verdict !== 'unverifiable')) session.setExitCode(1);
     });
   addLoadsCommand(checkpoint, session, (directory) => look(session, directory, 'V1'));

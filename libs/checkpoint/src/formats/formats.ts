@@ -2,7 +2,8 @@
 import type { EngineName } from '@coxswain/api-types';
 import type { CheckpointFormat, EngineFormat, MegatronUse, SaveNaming, WeightFormat } from './checkpoint-format.ts';
 import { DCP } from './dcp/dcp.ts';
-import { DEEPSPEED } from './deepspeed/deepspeed.ts';
+import { DEEPSPEED, DEEPSPEED_UNIVERSAL } from './deepspeed/deepspeed.ts';
+import { RECOGNISED } from './recognised/recognised.ts';
 import { REFERENCE } from './reference/reference.ts';
 import { SAFETENSORS } from './safetensors/safetensors.ts';
 import { TRAINER } from './safetensors/trainer.ts';
@@ -15,6 +16,8 @@ const FORMATS: readonly CheckpointFormat[] = [
   TRAINER,
   TORCH_DIST,
   MEGATRON_LEGACY,
+  ...RECOGNISED,
+  DEEPSPEED_UNIVERSAL,
   DEEPSPEED,
   SAFETENSORS,
   FSDP_DTENSOR,

@@ -53,11 +53,29 @@ export function archivedTensor(value: PickleValue): ArchivedTensor | undefined {
   return name === undefined ? undefined : { dtype: name, shape, stride, storageOffset, storage: named.key };
 }
 
-/** Parameters wrap their tensor (`torch._utils._rebuild_parameter`). */
+/** Parameters wrap their tensor, and tensors with attributes are made by a call with the name of a call and its arguments. */
 function withoutWrappers(value: PickleValue): PickleValue | undefined {
-  const isParameter = value instanceof PickleObject && value.path === 'torch._utils._rebuild_parameter';
-  return isParameter && Array.isArray(value.args) ? value.args[0] : value;
+  if (!(value instanceof PickleObject) || !Array.isArray(value.args)) return value;
+  if (PARAMETERS.has(value.path ?? '')) return value.args[0];
+  if (value.path !== 'torch._tensor._rebuild_from_type_v2') return value;
+  const [made, type, args] = value.args;
+  const isPlain = type instanceof PickleGlobal && PLAIN_TYPES.has(type.path);
+  return isPlain && made !== undefined && args !== undefined
+    ? withoutParameter(new PickleObject(made, args))
+    : undefined;
 }
+
+function withoutParameter(value: PickleObject): PickleValue | undefined {
+  return PARAMETERS.has(value.path ?? '') && Array.isArray(value.args) ? value.args[0] : value;
+}
+
+const PARAMETERS: ReadonlySet<string> = new Set([
+  'torch._utils._rebuild_parameter',
+  'torch._utils._rebuild_parameter_with_state',
+]);
+
+/** Other subclasses of tensors can hold their elements in another form. */
+const PLAIN_TYPES: ReadonlySet<string> = new Set(['torch.Tensor', 'torch.nn.parameter.Parameter']);
 
 function storageOf(
   value: PickleValue | undefined,

@@ -20,7 +20,8 @@ const tensor = (shape: readonly number[], from: number, to: number, dtype = 'F32
   shape,
   data_offsets: [from, to],
 });
-const index = (map: Entries): Uint8Array => Uint8Array.from(Buffer.from(JSON.stringify({ weight_map: map })));
+const index = (map: Entries, totalBytes?: number): Uint8Array =>
+  Uint8Array.from(Buffer.from(JSON.stringify({ metadata: { total_size: totalBytes }, weight_map: map })));
 const sharded = (offsets: Readonly<Record<string, readonly number[]>>): Entries => ({
   DCP_SHARDING_INFO: JSON.stringify(
     Object.fromEntries(Object.entries(offsets).map(([key, at]) => [key, { saved_offsets: at }])),
@@ -141,6 +142,34 @@ describe('weights in safetensors', () => {
       { 'model.safetensors': file({ ['"[{\\'.repeat(20)]: tensor([2], 0, 8) }, 8) },
     ],
     [
+      'with a numbered file that the index does not name are suspect',
+      'suspect',
+      /File model-2-of-2\.safetensors is not in the index: two saves can be mixed here/,
+      {
+        'model.safetensors.index.json': index({ a: 'model-1-of-1.safetensors' }),
+        'model-1-of-1.safetensors': file({ a: tensor([1], 0, 4) }, 4),
+        'model-2-of-2.safetensors': file({ a: tensor([1], 0, 4) }, 4),
+      },
+    ],
+    [
+      'with a tensor that the index does not name are suspect',
+      'suspect',
+      /File 1\.safetensors holds tensor b, which is not in the index/,
+      {
+        'model.safetensors.index.json': index({ a: '1.safetensors' }),
+        '1.safetensors': file({ a: tensor([1], 0, 4), b: tensor([1], 4, 8) }, 8),
+      },
+    ],
+    [
+      'of another size than the index says are suspect',
+      'suspect',
+      /The index says 12 bytes in all, and the tensors have 4/,
+      {
+        'model.safetensors.index.json': index({ a: '1.safetensors' }, 12),
+        '1.safetensors': file({ a: tensor([1], 0, 4) }, 4),
+      },
+    ],
+    [
       'whose header is no JSON are damaged',
       'damaged',
       /no JSON object/,
@@ -158,6 +187,7 @@ describe('weights in safetensors', () => {
     const name = (rank: number): string => `shard-0000${String(rank)}-model-00001-of-00001.safetensors`;
     const all = look({ [name(1)]: part(1, 0), [name(2)]: part(2, 2), [name(3)]: part(3, 4) });
     expect([all.verdict, all.state?.tensors[0]?.shape]).toEqual(['unverifiable', [6, 1]]);
-    expect(look({ [name(1)]: part(1, 0), [name(3)]: part(3, 4) }).verdict).toBe('damaged');
+    expect(look({ [name(1)]: part(1, 0), [name(3)]: part(3, 4) }).verdict).toBe('incomplete');
+    expect(look({ [name(1)]: part(1, 0), [name(2)]: part(3, 4) }).verdict).toBe('damaged');
   });
 });

@@ -15,7 +15,13 @@ import { allComparisons, describeCoverage } from './coverage.ts';
 import type { Finding } from './finding.ts';
 import { isUpTo, type Look, type LookOptions } from './look.ts';
 
-const Index = z.looseObject({ weight_map: z.record(z.string(), z.string()) });
+const Index = z.looseObject({
+  metadata: z
+    .looseObject({ total_size: z.number().optional().catch(undefined) })
+    .optional()
+    .catch(undefined),
+  weight_map: z.record(z.string(), z.string()),
+});
 const MAX_INDEX = 100_000_000;
 
 /** Looks at a save up to a level. The format has no checksums, so the content of a whole file stays unverifiable. */
@@ -23,22 +29,31 @@ export function* verifySafetensors(listed: readonly StoredFile[], options: LookO
   const index = yield* readIndex(listed);
   const weights = weightsOf(listed, index.map);
   const read = yield* readFiles(weights);
-  const state = { tensors: joined(read.tensors), objects: [] } satisfies SavedState;
+  const state = { tensors: joined(read.tensors), objects: [], facts: WEIGHTS_ALONE } satisfies SavedState;
   const findings = [
     ...read.findings,
     ...index.findings,
     ...missingFiles(index.map, weights),
     ...missingTensors(index.map, read),
-    ...coverageOf(state, read.tensors),
+    ...staleIndex(index, read, listed),
+    ...coverageOf(state, read.tensors, weights),
     ...(isUpTo('V3', options) ? [NO_CHECKSUM] : []),
   ];
   return { state, findings };
 }
 
-/** PyTorch leaves the parts from which it made whole files in a folder below them (`sharded`): loaders ignore them, and each tensor would be there twice. */
+const WEIGHTS_ALONE = {
+  holds: { optimizer: false, randomStates: false, dataLoader: false, scheduler: false },
+} as const;
+
+/**
+ * The files that loaders read: those that the index names. PyTorch leaves the parts from which it made whole files in a folder below
+ * them (`sharded`): loaders ignore them, and each tensor would be there twice.
+ */
 function weightsOf(listed: readonly StoredFile[], map: ReadonlyMap<string, string>): readonly StoredFile[] {
   const all = listed.filter(({ path }) => path.endsWith('.safetensors'));
   const named = new Set(map.values());
+  if (named.size > 0) return all.filter(({ path }) => named.has(path));
   const loaded = all.filter(({ path }) => named.has(path) || !path.includes('/'));
   return loaded.length > 0 ? loaded : all;
 }
@@ -77,23 +92,31 @@ function* readFiles(weights: readonly StoredFile[]): Reading<ReadFiles> {
   return { tensors, paths, findings };
 }
 
-function* readIndex(
-  listed: readonly StoredFile[],
-): Reading<{ readonly map: ReadonlyMap<string, string>; readonly findings: readonly Finding[] }> {
+interface ReadIndex {
+  /** Files by the tensors that they hold. */
+  readonly map: ReadonlyMap<string, string>;
+  readonly totalBytes: number | undefined;
+  readonly findings: readonly Finding[];
+}
+
+function* readIndex(listed: readonly StoredFile[]): Reading<ReadIndex> {
   const file = listed.find(({ path }) => path === SAFETENSORS.indexFile);
-  if (file === undefined) return { map: new Map(), findings: [] };
-  const map = file.bytes > MAX_INDEX ? undefined : parseIndex(yield* readBytes(file.path, 0, file.bytes));
-  if (map !== undefined) return { map, findings: [] };
+  if (file === undefined) return { map: new Map(), totalBytes: undefined, findings: [] };
+  const isRead = file.bytes <= MAX_INDEX && file.isLink !== true;
+  const index = isRead ? parseIndex(yield* readBytes(file.path, 0, file.bytes)) : undefined;
+  if (index !== undefined) return { ...index, findings: [] };
   return {
     map: new Map(),
+    totalBytes: undefined,
     findings: [{ level: 'V1', kind: 'damaged', sentence: `File ${file.path} is no index of weights.` }],
   };
 }
 
-function parseIndex(json: Uint8Array): ReadonlyMap<string, string> | undefined {
+function parseIndex(json: Uint8Array): Omit<ReadIndex, 'findings'> | undefined {
   try {
     const index = Index.safeParse(parseJson(json));
-    return index.success ? new Map(Object.entries(index.data.weight_map)) : undefined;
+    if (!index.success) return undefined;
+    return { map: new Map(Object.entries(index.data.weight_map)), totalBytes: index.data.metadata?.total_size };
   } catch {
     return undefined;
   }
@@ -117,6 +140,36 @@ function missingTensors(map: ReadonlyMap<string, string>, { tensors, paths }: Re
     }));
 }
 
+/** A file of weights that was saved as one of several. */
+const NUMBERED = /^(.+)-\d+-of-\d+\.safetensors$/;
+
+/** Signs that index and files are of two saves. Loaders ignore all of them. */
+function staleIndex(
+  { map, totalBytes }: ReadIndex,
+  { tensors, findings }: ReadFiles,
+  listed: readonly StoredFile[],
+): readonly Finding[] {
+  if (map.size === 0 || findings.length > 0) return [];
+  const suspect = (sentence: string): Finding => ({
+    level: 'V1',
+    kind: 'suspect',
+    sentence: `${sentence}: two saves can be mixed here.`,
+  });
+  const named = new Set(map.values());
+  const unnamed = listed.find(({ path }) => NUMBERED.test(path) && !path.includes('/') && !named.has(path));
+  const unmapped = tensors.find(({ key }) => !map.has(key));
+  const bytes = tensors.reduce((sum, { length }) => sum + length, 0);
+  return [
+    ...(unnamed === undefined ? [] : [suspect(`File ${unnamed.path} is not in the index`)]),
+    ...(unmapped === undefined
+      ? []
+      : [suspect(`File ${unmapped.file} holds tensor ${unmapped.key}, which is not in the index`)]),
+    ...(totalBytes === undefined || totalBytes === bytes
+      ? []
+      : [suspect(`The index says ${String(totalBytes)} bytes in all, and the tensors have ${String(bytes)}`)]),
+  ];
+}
+
 /** Parts that PyTorch wrote distributed make one tensor; no file says how large the whole is, so it ends where the last part ends. */
 function joined(tensors: readonly Filed[]): readonly SavedTensor[] {
   return [...Map.groupBy(tensors, ({ key }) => key)].map(([key, parts]) => {
@@ -129,11 +182,25 @@ function joined(tensors: readonly Filed[]): readonly SavedTensor[] {
     const shape = Array.from({ length: dims }, (_, dim) =>
       chunks.reduce((end, { offsets, sizes }) => Math.max(end, (offsets[dim] ?? 0) + (sizes[dim] ?? 0)), 0),
     );
-    return { key, dtype: parts[0]?.dtype ?? '', shape, chunks };
+    return { key, dtype: parts[0]?.dtype ?? '', shape, kind: 'parameter' as const, chunks };
   });
 }
 
-function coverageOf({ tensors }: SavedState, filed: readonly Filed[]): readonly Finding[] {
+/** A file that PyTorch wrote distributed; the group is the rank, from 1. */
+const OF_RANK = /(?:^|\/)shard-(\d{1,6})-model-\d+-of-\d+\.safetensors$/;
+
+/** Ranks below the highest one without a file; the ranks above it are not known. */
+function missingRanks(weights: readonly StoredFile[]): readonly number[] {
+  const ranks = new Set(weights.flatMap(({ path }) => OF_RANK.exec(path)?.[1] ?? []).map(Number));
+  const last = [...ranks].reduce((most, rank) => Math.max(most, rank), 0);
+  return Array.from({ length: last }, (_, at) => at + 1).filter((rank) => !ranks.has(rank));
+}
+
+function coverageOf(
+  { tensors }: SavedState,
+  filed: readonly Filed[],
+  weights: readonly StoredFile[],
+): readonly Finding[] {
   const uneven = new Set(
     tensors.filter(({ chunks, shape }) => chunks.some(({ sizes }) => sizes.length !== shape.length)),
   );
@@ -144,6 +211,15 @@ function coverageOf({ tensors }: SavedState, filed: readonly Filed[]): readonly 
       const end = describeCoverage(tensor, comparisons);
       return end === undefined ? [] : [{ level: 'V1', kind: 'damaged', sentence: `Tensor ${tensor.key} ${end}.` }];
     });
+  const lost = coverage.length > 0 ? missingRanks(weights) : [];
+  // A rank without a part of any tensor has no file; if parts are missing, that file had them.
+  if (lost.length > 0) {
+    const sentence = `Files of ${String(lost.length)} ranks, such as shard-${String(lost[0]).padStart(5, '0')}-model-…, are not there.`;
+    return [
+      { level: 'V1', kind: 'incomplete', sentence },
+      ...coverage.map((finding) => ({ ...finding, kind: 'incomplete' as const })),
+    ];
+  }
   const unknownSize: readonly Finding[] = filed.some(({ savedOffsets }) => savedOffsets !== undefined)
     ? [
         {

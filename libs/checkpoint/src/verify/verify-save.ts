@@ -1,13 +1,21 @@
 /** Verifies a save of any format that is read from its bytes. */
 import { detectFormat } from '../formats/formats.ts';
 import { DCP } from '../formats/dcp/dcp.ts';
+import { MEGATRON_LEGACY } from '../formats/torch-dist/megatron-formats.ts';
+import { DEEPSPEED, DEEPSPEED_UNIVERSAL } from '../formats/deepspeed/deepspeed.ts';
+import { RECOGNISED } from '../formats/recognised/recognised.ts';
 import { SAFETENSORS } from '../formats/safetensors/safetensors.ts';
+import { TRAINER } from '../formats/safetensors/trainer.ts';
 import { TORCH_DIST } from '../formats/torch-dist/torch-dist.ts';
 import type { Reading, StoredFile } from '../read/save-files.ts';
 import type { Finding, FindingKind } from './finding.ts';
 import type { Look, LookOptions } from './look.ts';
+import { verifyDeepspeed } from './verify-deepspeed.ts';
+import { describeMegatronLegacy, describerOf } from './verify-recognised.ts';
 import { verifySafetensors } from './verify-safetensors.ts';
 import { verifyDcpOrMegatron, verifyTorchDist } from './verify-torch-dist.ts';
+import { verifyTrainer } from './verify-trainer.ts';
+import { verifyUniversal } from './verify-universal.ts';
 
 /** What a look at a save says of it: that of its worst finding; sound if there is none. */
 export type Verdict = 'sound' | FindingKind;
@@ -25,6 +33,7 @@ const KINDS: readonly FindingKind[] = ['damaged', 'incomplete', 'suspect', 'unve
 /** Files that show the format of a save whose index is missing, or that has none. */
 const FORMAT_OF_FILE: readonly (readonly [pattern: RegExp, format: string])[] = [
   [/^[^/]*\.distcp$/, DCP.names[0]],
+  [/^(?:bf16_|fp16_)?zero_pp_rank_\d+_mp_rank_\d+_optim_states\.pt$/, DEEPSPEED.names[0]],
   // PyTorch’s writer of safetensors names its files so, and writes no index.
   [/^shard-\d+-model-\d+-of-\d+\.safetensors$/, SAFETENSORS.names[0]],
 ];
@@ -54,6 +63,11 @@ const VERIFIERS: ReadonlyMap<string | undefined, VerifyFiles> = new Map<string |
   [DCP.names[0], verifyDcpOrMegatron],
   [TORCH_DIST.names[0], verifyTorchDist],
   [SAFETENSORS.names[0], verifySafetensors],
+  [TRAINER.names[0], verifyTrainer],
+  [MEGATRON_LEGACY.names[0], describeMegatronLegacy],
+  ...RECOGNISED.map((format) => [format.names[0], describerOf(format)] as const),
+  [DEEPSPEED.names[0], verifyDeepspeed],
+  [DEEPSPEED_UNIVERSAL.names[0], verifyUniversal],
 ]);
 
 function* lookOf(format: string | undefined, files: readonly StoredFile[], options: LookOptions): Reading<Look> {

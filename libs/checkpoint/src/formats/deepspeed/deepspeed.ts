@@ -3,12 +3,13 @@ import type { ParallelLayout } from '@coxswain/layout';
 import { MANIFEST_FILE } from '../manifest-file.ts';
 import type { CheckpointFormat, LoadAnswer, LoadQuestion } from '../checkpoint-format.ts';
 import { DATA, EXPERT, PIPELINE, TENSOR } from '../degrees.ts';
+import { missingFiles, namesOf } from './file-names.ts';
 
 const TAG = /^global_step(\d{1,15})$/;
-const MODEL_STATES = /model_states\.pt$/;
-const OPTIMIZER_STATES = /(?:^|\/)(?:bf16_|fp16_)?zero_pp_rank_(\d+)_mp_rank_(\d+)_optim_states\.pt$/;
-
 const UNIVERSAL = 'deepspeed-universal';
+
+/** A folder of DeepSpeed's saves: these files name the newest save in it, as DeepSpeed saved it and as it was converted. */
+export const LATEST = { native: 'latest', universal: 'latest_universal' } as const;
 
 /**
  * Rank 0 writes `latest` after its own files, while other ranks can still be writing (DeepSpeedEngine.save_checkpoint has its barrier
@@ -17,10 +18,10 @@ const UNIVERSAL = 'deepspeed-universal';
  */
 export const DEEPSPEED = {
   names: ['deepspeed'],
-  detect: (paths) => [...paths].some((path) => MODEL_STATES.test(path)),
+  detect: (paths) => hasModelStates(paths) || isFolderOfSaves(paths),
   indexFile: undefined,
   describeMissing,
-  saves: { format: 'deepspeed', folders: [''], directory: TAG, pointer: { file: 'latest', text: TAG } },
+  saves: { format: 'deepspeed', folders: [''], directory: TAG, pointer: { file: LATEST.native, text: TAG } },
   halfWritten: {
     part: /^(?:mp_rank_\d+_model_states|(?:bf16_|fp16_)?zero_pp_rank_\d+_mp_rank_\d+_(?:model|optim)_states|layer_\d+(?:-model_\d+-model_states|_expert_\d+_mp_rank_\d+_model_states)|expp_rank_\d+_mp_rank_\d+_optim_states)\.pt$/,
     markers: [MANIFEST_FILE],
@@ -30,6 +31,16 @@ export const DEEPSPEED = {
   },
   loads,
   engines: [{ engine: 'deepspeed', does: ['save'] }],
+} as const satisfies CheckpointFormat;
+
+/** What `ds_to_universal` makes of a save: a folder for each parameter below `zero`, whole, and the model states as they were. */
+export const DEEPSPEED_UNIVERSAL = {
+  names: [UNIVERSAL],
+  detect: (paths) => [...paths].some((path) => path.startsWith('zero/')) && !isFolderOfSaves(paths),
+  indexFile: undefined,
+  // The job that trains does not write it, so the launcher never looks for it.
+  describeMissing: () => undefined,
+  engines: [],
 } as const satisfies CheckpointFormat;
 
 /** Whether DeepSpeed loads the universal format with this layout: what `ds_to_universal` makes of a save, for every layout. */
@@ -80,12 +91,23 @@ function unconverted(isKnown: boolean): LoadAnswer {
       };
 }
 
+function hasModelStates(paths: Iterable<string>): boolean {
+  return namesOf(paths).some(({ kind }) => kind === 'model');
+}
+
+function isFolderOfSaves(paths: ReadonlySet<string>): boolean {
+  if (!paths.has(LATEST.native) && !paths.has(LATEST.universal)) return false;
+  return [...paths].some((path) => hasModelStates([path.slice(path.indexOf('/') + 1)]) && path.includes('/'));
+}
+
 /** With ZeRO each rank writes a file of its own. Without ZeRO the ranks of the first replica write everything. */
 function describeMissing(paths: ReadonlySet<string>, worldSize: number): string | undefined {
-  const all = [...paths];
-  if (!all.some((path) => MODEL_STATES.test(path))) return 'it has no file of model states';
-  const present = all.filter((path) => OPTIMIZER_STATES.test(path)).length;
-  return present === 0 || present >= worldSize
-    ? undefined
-    : `it has optimizer states of ${present} ranks, and ${worldSize} train`;
+  const names = namesOf(paths);
+  const models = names.filter((name) => name.kind === 'model');
+  if (models.length === 0) return 'it has no file of model states';
+  const modelRanks = 1 + names.reduce((most, name) => Math.max(most, 'mp' in name ? name.mp : 0), 0);
+  const hasZero = names.some(({ kind }) => kind === 'optimizer') || models.some(({ dp }) => dp !== undefined);
+  const dataRanks = hasZero ? Math.max(1, Math.floor(worldSize / modelRanks)) : 0;
+  const [missing] = missingFiles(paths, { modelRanks, dataRanks }, hasZero);
+  return missing === undefined ? undefined : `it has no ${missing}`;
 }

@@ -4,7 +4,8 @@ import { MANIFEST_FILE } from '../manifest-file.ts';
 import { WORLD } from '../degrees.ts';
 import { firstMissing } from '../describe-missing.ts';
 
-const STATE_FILE = 'trainer_state.json';
+/** Written last by rank 0; says the step. */
+export const STATE_FILE = 'trainer_state.json';
 
 /**
  * Rank 0 writes `trainer_state.json` last, but no barrier follows the random states of the other ranks (Trainer._save_checkpoint).

@@ -3,7 +3,7 @@ import { readBytes, type Reading, type StoredFile } from '../../read/save-files.
 import type { StoredItem } from '../../read/saved-state.ts';
 import { UnreadableSave } from '../../read/unreadable-save.ts';
 import type { PickleValue } from '../pickle/pickle-value.ts';
-import { readPickle } from '../pickle/read-pickle.ts';
+import { type PickleForms, readPickle } from '../pickle/read-pickle.ts';
 import type { ArchiveRecord } from '../zip/archive.ts';
 import { readPayload, readRecords, recordNamed } from '../zip/read-archive.ts';
 
@@ -16,9 +16,14 @@ const ZIP = [0x50, 0x4b, 3, 4];
 /** torch.serialization.MAGIC_NUMBER as a pickle of protocol 2, with which files begin that PyTorch wrote before release 1.6. */
 const LEGACY = [0x80, 2, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
 
+const FORMS: PickleForms = {
+  calls: { 'torch.Size': (args) => (Array.isArray(args) ? (args[0] ?? null) : null) },
+};
+
 /** A file of `torch.save`. */
 export interface TorchSave {
   readonly path: string;
+  readonly bytes: number;
   readonly records: readonly ArchiveRecord[];
   /** What was saved. Tensors are {@link PickleValue} objects; `archivedTensor` reads them. */
   readonly value: PickleValue;
@@ -47,7 +52,7 @@ export function* openTorchSave(files: readonly StoredFile[], path: string): Read
   if (pickle.bytes > MAX_PICKLE)
     throw new UnreadableSave(`has a pickle of ${String(pickle.bytes)} bytes, larger than any of a checkpoint`);
   try {
-    return { path, records, value: readPickle(yield* readPayload(archive, pickle)) };
+    return { path, bytes: file.bytes, records, value: readPickle(yield* readPayload(archive, pickle), FORMS) };
   } catch (error) {
     if (error instanceof UnreadableSave)
       throw new UnreadableSave(`has a data.pkl that cannot be read: ${error.message}`);

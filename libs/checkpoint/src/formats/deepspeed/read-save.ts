@@ -1,0 +1,134 @@
+/** Reads all files of a save of DeepSpeed: what each says, and where its tensors are. */
+import type { Reading, StoredFile } from '../../read/save-files.ts';
+import {
+  type SavedChunk,
+  type SavedObject,
+  type SavedTensor,
+  type TensorKind,
+  volumeOf,
+} from '../../read/saved-state.ts';
+import { UnreadableSave } from '../../read/unreadable-save.ts';
+import type { ArchivedTensor } from '../torch-save-tensor.ts';
+import { visitsOf } from '../torch-save/pickled-state.ts';
+import { TensorPlaces } from '../torch-save/place-tensor.ts';
+import { openTorchSave, type TorchSave } from '../torch-save/read-torch-save.ts';
+import { type DeepspeedName, readName } from './file-names.ts';
+import { type ModelStates, readModelStates, tensorsOf } from './read-model-states.ts';
+import { type OptimizerStates, readOptimizerStates } from './read-optimizer-states.ts';
+
+/** A file of model states that was read. */
+export interface ModelFile {
+  readonly path: string;
+  readonly mp: number;
+  readonly dp: number;
+  readonly states: ModelStates;
+}
+
+/** A file of optimizer states that was read. */
+export interface OptimizerFile {
+  readonly path: string;
+  readonly mp: number;
+  readonly dp: number;
+  readonly states: OptimizerStates;
+  readonly places: TensorPlaces;
+}
+
+/** All that was read of a save. */
+export interface DeepspeedFiles {
+  readonly models: readonly ModelFile[];
+  readonly optimizers: readonly OptimizerFile[];
+  /** Those of modules, layers and experts; not those of the optimizer. */
+  readonly tensors: readonly SavedTensor[];
+  readonly objects: readonly SavedObject[];
+  /** Files that cannot be read; each reason continues a sentence that starts with the file. */
+  readonly unreadable: readonly { readonly path: string; readonly reason: string }[];
+}
+
+/** Reads the files whose names are those of DeepSpeed. */
+export function* readDeepspeed(files: readonly StoredFile[]): Reading<DeepspeedFiles> {
+  const found = {
+    models: [] as ModelFile[],
+    optimizers: [] as OptimizerFile[],
+    tensors: [] as SavedTensor[],
+    objects: [] as SavedObject[],
+    unreadable: [] as { path: string; reason: string }[],
+  };
+  const isModelDivided = files.some(({ path }) => readName(path)?.kind === 'model' && !path.includes('mp_rank_00_'));
+  for (const file of files) {
+    const name = readName(file.path);
+    if (name === undefined) continue;
+    try {
+      const save = yield* openTorchSave([file], file.path);
+      const visits = visitsOf(file.bytes);
+      const places = new TensorPlaces(save);
+      if (name.kind === 'optimizer') {
+        found.optimizers.push({
+          path: file.path,
+          mp: name.mp,
+          dp: name.dp,
+          states: readOptimizerStates(save.value, visits),
+          places,
+        });
+        continue;
+      }
+      const prefix = isModelDivided && 'mp' in name ? `mp_rank_${String(name.mp).padStart(2, '0')}.` : '';
+      if (name.kind === 'model') {
+        const states = readModelStates(save.value, visits);
+        found.models.push({ path: file.path, mp: name.mp, dp: name.dp ?? 0, states });
+        // In stage 3 all ranks save the same buffers.
+        if ((name.dp ?? 0) > 0) continue;
+        found.objects.push(...states.objects.map((key) => ({ key: `${prefix}${key}`, item: wholeOf(save) })));
+        found.tensors.push(
+          ...(yield* placeAll(
+            states.tensors.filter(([key, tensor]) => !isPlaceholder(states, key, tensor)),
+            places,
+            `${prefix}module.`,
+            states,
+          )),
+        );
+        continue;
+      }
+      if (name.kind === 'expert-optimizer')
+        found.objects.push({ key: file.path.replace(/\.pt$/, ''), item: wholeOf(save) });
+      else found.tensors.push(...(yield* placeAll(tensorsOf(save.value, visits), places, ownPrefix(name, prefix))));
+    } catch (error) {
+      if (!(error instanceof UnreadableSave)) throw error;
+      found.unreadable.push({ path: file.path, reason: error.message });
+    }
+  }
+  return found;
+}
+
+/** Stage 3 leaves a tensor without elements in the place of each parameter. */
+function isPlaceholder({ shapes }: ModelStates, key: string, tensor: ArchivedTensor): boolean {
+  return volumeOf(tensor.shape) === 0 && volumeOf(shapes?.get(key) ?? [0]) > 0;
+}
+
+function ownPrefix(name: DeepspeedName, prefix: string): string {
+  return name.kind === 'layer' ? `layer_${String(name.layer).padStart(2, '0')}${name.part}.` : `${prefix}module.`;
+}
+
+function wholeOf({ path, bytes }: TorchSave): {
+  readonly file: string;
+  readonly offset: number;
+  readonly length: number;
+} {
+  return { file: path, offset: 0, length: bytes };
+}
+
+function* placeAll(
+  tensors: readonly (readonly [name: string, tensor: ArchivedTensor])[],
+  places: TensorPlaces,
+  prefix: string,
+  states?: ModelStates,
+): Reading<readonly SavedTensor[]> {
+  const placed: SavedTensor[] = [];
+  for (const [name, tensor] of tensors) {
+    const item = yield* places.itemOf(tensor, name);
+    const chunks: readonly SavedChunk[] =
+      item === undefined ? [] : [{ offsets: tensor.shape.map(() => 0), sizes: tensor.shape, item }];
+    const kind: TensorKind = states?.shapes?.has(name) === false ? 'other' : 'parameter';
+    placed.push({ key: `${prefix}${name}`, dtype: tensor.dtype, shape: tensor.shape, kind, chunks });
+  }
+  return placed;
+}

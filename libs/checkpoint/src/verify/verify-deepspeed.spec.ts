@@ -1,0 +1,337 @@
+import { crc32 } from 'node:zlib';
+import { fixture, repickled } from '../testing/fixture.ts';
+import type { MemorySave } from '../testing/memory-save.ts';
+import type { Level } from './finding.ts';
+import { type SaveLook, verifySave } from './verify-save.ts';
+
+const SAVES = 'deepspeed-0.19.8';
+const look = (save: MemorySave, level: Level = 'V3'): SaveLook => save.run(verifySave(save.list(), { level, crc32 }));
+const text = (value: string): Uint8Array => Uint8Array.from(Buffer.from(value));
+
+const MODEL = 'mp_rank_00_model_states.pt';
+const RANK_0 = 'bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt';
+const RANK_1 = 'bf16_zero_pp_rank_1_mp_rank_00_optim_states.pt';
+
+/** Replaces text that stands in the pickle. */
+const replaced =
+  (from: string, to: string) =>
+  (pickle: string): string => {
+    expect(pickle).toContain(from);
+    return pickle.replace(from, to);
+  };
+
+const flipBit = (bytes: Uint8Array, at: number): Uint8Array => bytes.fill((bytes[at] ?? 0) ^ 1, at, at + 1);
+
+function copyOf(save: MemorySave, from: string, to: string): void {
+  save.edit(to, () => Uint8Array.from(save.files.get(from) ?? []));
+}
+
+describe('a sound save of DeepSpeed', () => {
+  it.each<[what: string, path: string, want: { format: string; facts: object }, tensors: readonly string[]]>([
+    [
+      'of stage 1 has weights in bfloat16, and their float32 copies in parts of both ranks',
+      'zero1/global_step2',
+      {
+        format: 'deepspeed',
+        facts: {
+          step: 2,
+          engineRelease: 'deepspeed 0.19.8',
+          optimizerSharding: 'zero1',
+          worldSize: 2,
+          degrees: { dataParallelDegree: 2, tensorParallelDegree: 1, pipelineParallelDegree: 1 },
+          holds: { optimizer: true, scheduler: true, randomStates: false, dataLoader: false },
+        },
+      },
+      [
+        'module.first.weight bfloat16 parameter [3,5] 1',
+        'module.scale float32 other [2] 1',
+        'fp32.first.weight float32 master [15] 2',
+        'exp_avg.first.weight float32 moment [15] 2',
+      ],
+    ],
+    [
+      'of stage 3 has no weights but the float32 ones, each divided among both ranks',
+      'zero3/global_step2',
+      { format: 'deepspeed', facts: { step: 2, optimizerSharding: 'zero3' } },
+      [
+        'module.scale float32 other [2] 1',
+        'fp32.first.bias float32 master [3] 2',
+        'exp_avg_sq.second.weight float32 moment [6] 2',
+      ],
+    ],
+    [
+      'that was converted from stage 1 has whole tensors, with their shapes and steps',
+      'zero1/global_step2_universal',
+      { format: 'deepspeed-universal', facts: { step: 2, optimizerSharding: 'universal' } },
+      ['fp32.first.weight float32 master [3,5] 1', 'step.first.weight float32 other [] 1'],
+    ],
+    [
+      'that was converted from stage 3 has flat tensors, and no steps',
+      'zero3/global_step2_universal',
+      { format: 'deepspeed-universal', facts: { step: 2, optimizerSharding: 'universal' } },
+      ['fp32.first.weight float32 master [15] 1'],
+    ],
+    ['in a folder of saves is the one that latest names', 'zero1', { format: 'deepspeed', facts: { step: 2 } }, []],
+  ])('%s', (_what, path, { format, facts }, tensors) => {
+    const found = look(fixture(`${SAVES}/${path}`));
+    expect(found).toMatchObject({ format, verdict: 'sound', findings: [], state: { facts } });
+    const lines = found.state?.tensors.map(
+      ({ key, dtype, kind, shape, chunks }) =>
+        `${key} ${dtype} ${kind ?? ''} [${shape.join()}] ${String(chunks.length)}`,
+    );
+    expect(lines).toEqual(expect.arrayContaining([...tensors]));
+  });
+
+  it('says where the bytes of a float32 copy are', () => {
+    const save = fixture(`${SAVES}/zero1/global_step2`);
+    const master = look(save, 'V1').state?.tensors.find(({ key }) => key === 'fp32.first.bias');
+    const item = master?.chunks[0]?.item;
+    const bytes = save.files.get(item?.file ?? '')?.slice(item?.offset, (item?.offset ?? 0) + (item?.length ?? 0));
+    const rounded = save.files.get(MODEL);
+    const weights = look(save, 'V1').state?.tensors.find(({ key }) => key === 'module.first.bias')?.chunks[0]?.item;
+    const exact = [...new Float32Array(bytes?.buffer ?? new ArrayBuffer())];
+    const bfloat16 = new DataView(rounded?.buffer ?? new ArrayBuffer());
+    const near = exact.map((_value, at) => {
+      const half = new DataView(new ArrayBuffer(4));
+      half.setUint16(2, bfloat16.getUint16((weights?.offset ?? 0) + 2 * at, true), true);
+      return half.getFloat32(0, true);
+    });
+    expect(exact.map((value, at) => Math.abs(value - (near[at] ?? 0)) < 0.01)).toEqual([true, true, true]);
+  });
+});
+
+type Damage = readonly [
+  what: string,
+  found: [SaveLook['verdict'], Level],
+  sentence: RegExp,
+  change: (save: MemorySave) => void,
+];
+
+const DAMAGES: readonly Damage[] = [
+  [
+    'without the file of a rank is incomplete',
+    ['incomplete', 'V1'],
+    /File bf16_zero_pp_rank_1_mp_rank_00_optim_states\.pt is not there; 2 ranks of data parallelism and 1 of the model saved/,
+    (save) => save.files.delete(RANK_1),
+  ],
+  [
+    'with the file of a stray rank in place of one is incomplete',
+    ['incomplete', 'V1'],
+    /File bf16_zero_pp_rank_1_mp_rank_00_optim_states\.pt is not there/,
+    (save) => {
+      copyOf(save, RANK_1, RANK_1.replace('rank_1', 'rank_7'));
+      save.files.delete(RANK_1);
+    },
+  ],
+  [
+    'with the file of a stray rank beside the others is suspect',
+    ['suspect', 'V1'],
+    /1 files, such as bf16_zero_pp_rank_7_mp_rank_00_optim_states\.pt, are of ranks that this save does not have/,
+    (save) => copyOf(save, RANK_1, RANK_1.replace('rank_1', 'rank_7')),
+  ],
+  [
+    'without all optimizer states is incomplete: its model states say that ranks divided them',
+    ['incomplete', 'V1'],
+    /File (bf16_)?zero_pp_rank_0_mp_rank_00_optim_states\.pt is not there/,
+    (save) => [RANK_0, RANK_1].forEach((path) => save.files.delete(path)),
+  ],
+  [
+    'without model states is incomplete',
+    ['incomplete', 'V0'],
+    /has no file of model states/,
+    (save) => save.files.delete(MODEL),
+  ],
+  [
+    'with a cut file is damaged',
+    ['damaged', 'V1'],
+    /File bf16_zero_pp_rank_1_.* it is cut/,
+    (save) => save.edit(RANK_1, (bytes) => bytes.subarray(0, -100)),
+  ],
+  [
+    'with an empty file is damaged',
+    ['damaged', 'V1'],
+    /File mp_rank_00_model_states\.pt does not begin as a file of torch\.save does/,
+    (save) => save.edit(MODEL, () => new Uint8Array()),
+  ],
+  [
+    'with a link in place of a file is damaged',
+    ['damaged', 'V1'],
+    /File bf16_zero_pp_rank_1_.* is a link, which is not followed/,
+    (save) => save.links.add(RANK_1),
+  ],
+  [
+    'with a flipped bit is damaged',
+    ['damaged', 'V3'],
+    /File bf16_zero_pp_rank_1_.* has other bytes in data\/\d than were saved/,
+    (save) => save.edit(RANK_1, (bytes) => flipBit(bytes, 2816)),
+  ],
+  [
+    'whose model states are of another step is suspect',
+    ['suspect', 'V1'],
+    /The optimizer made 2 steps and the model 9, 0 of them skipped/,
+    (save) => save.edit(MODEL, (bytes) => repickled(bytes, replaced('global_stepsqNK\x02', 'global_stepsqNK\x09'))),
+  ],
+  [
+    'where one rank is of another step is damaged',
+    ['damaged', 'V1'],
+    /Files of optimizer states are of different steps: 2 \(.*rank_0.*\), 3 \(.*rank_1/,
+    (save) =>
+      save.edit(RANK_1, (bytes) =>
+        Uint8Array.from(
+          Buffer.from(Buffer.from(bytes).toString('latin1').replace('\x00\x00\x00\x40', '\x00\x00\x40\x40'), 'latin1'),
+        ),
+      ),
+  ],
+  [
+    'whose float32 copies are of another dtype is damaged',
+    ['damaged', 'V1'],
+    /holds (the float32 copy of first\.weight|\w+\.first\.weight) as float16/,
+    (save) => save.edit(RANK_1, (bytes) => repickled(bytes, replaced('ctorch\nFloatStorage', 'ctorch\nHalfStorage'))),
+  ],
+  [
+    'where one rank holds less of a parameter is damaged',
+    ['damaged', 'V1'],
+    /Tensor (fp32|exp_avg)\.first\.weight lacks 1 of its 15 elements/,
+    (save) => save.edit(RANK_1, (bytes) => repickled(bytes, (pickle) => pickle.replace(/(numelq.)K\x03/, '$1K\x02'))),
+  ],
+  [
+    'where one file is of fewer ranks is damaged',
+    ['damaged', 'V1'],
+    /is one of 4 parts, and 2 ranks of data parallelism saved/,
+    (save) =>
+      save.edit(RANK_1, (bytes) =>
+        repickled(bytes, (pickle) => pickle.replace(/(partition_countq.\]q.)K\x02/, '$1K\x04')),
+      ),
+  ],
+];
+
+const DAMAGES_OF_STAGE_3: readonly Damage[] = [
+  [
+    'without the model states of a rank is incomplete',
+    ['incomplete', 'V1'],
+    /File zero_pp_rank_1_mp_rank_00_model_states\.pt is not there/,
+    (save) => save.files.delete('zero_pp_rank_1_mp_rank_00_model_states.pt'),
+  ],
+  [
+    'whose ranks hold fewer elements than the parameters have is damaged',
+    ['damaged', 'V1'],
+    /File zero_pp_rank_1_.*optim_states\.pt holds 12 elements of \w+, too few for the parameters up to second\.weight/,
+    (save) =>
+      save.edit('zero_pp_rank_1_mp_rank_00_optim_states.pt', (bytes) =>
+        repickled(bytes, (pickle) => pickle.replaceAll('K\x0d\x85', 'K\x0c\x85')),
+      ),
+  ],
+  [
+    'whose ranks hold more elements than the parameters have is damaged',
+    ['damaged', 'V1'],
+    /holds 13 elements of \w+, and the parameters need 11/,
+    (save) => {
+      for (const rank of [0, 1])
+        save.edit(`zero_pp_rank_${String(rank)}_mp_rank_00_model_states.pt`, (bytes) =>
+          repickled(bytes, replaced('K\x03K\x05\x86', 'K\x03K\x04\x86')),
+        );
+    },
+  ],
+];
+
+const DAMAGES_OF_UNIVERSAL: readonly Damage[] = [
+  [
+    'without a parameter is incomplete',
+    ['incomplete', 'V1'],
+    /File zero\/first\.bias\/fp32\.pt is not there: the conversion was not finished, or the file was lost/,
+    (save) =>
+      [...save.files.keys()]
+        .filter((path) => path.startsWith('zero/first.bias'))
+        .forEach((path) => save.files.delete(path)),
+  ],
+  [
+    'without a running mean that other parameters have is incomplete',
+    ['incomplete', 'V1'],
+    /File zero\/second\.weight\/exp_avg\.pt is not there/,
+    (save) => save.files.delete('zero/second.weight/exp_avg.pt'),
+  ],
+  [
+    'without what all parameters share is incomplete',
+    ['incomplete', 'V1'],
+    /File zero\/optimizer_state\.pt is not there/,
+    (save) => save.files.delete('zero/optimizer_state.pt'),
+  ],
+  [
+    'without model states is incomplete',
+    ['incomplete', 'V1'],
+    /no file of model states: the conversion was not finished/,
+    (save) => save.files.delete(MODEL),
+  ],
+  [
+    'with a cut file is damaged',
+    ['damaged', 'V1'],
+    /File zero\/first\.bias\/fp32\.pt .* it is cut/,
+    (save) => save.edit('zero/first.bias/fp32.pt', (bytes) => bytes.subarray(0, -9)),
+  ],
+  [
+    'with a link in place of a file is damaged',
+    ['damaged', 'V1'],
+    /File zero\/first\.bias\/fp32\.pt is a link/,
+    (save) => save.links.add('zero/first.bias/fp32.pt'),
+  ],
+  [
+    'with float32 copies of another dtype is damaged',
+    ['damaged', 'V1'],
+    /Tensor fp32\.first\.weight is float16, and the converter writes float32/,
+    (save) =>
+      save.edit('zero/first.weight/fp32.pt', (bytes) => repickled(bytes, replaced('FloatStorage', 'HalfStorage'))),
+  ],
+  [
+    'with a tensor of another size is damaged',
+    ['damaged', 'V1'],
+    /Tensor fp32\.first\.bias has 2 elements, and the model states say 3/,
+    (save) =>
+      save.edit('zero/first.bias/fp32.pt', (bytes) =>
+        repickled(bytes, (pickle) => pickle.replace('K\x03\x85', 'K\x02\x85')),
+      ),
+  ],
+  [
+    'with a flipped bit is damaged',
+    ['damaged', 'V3'],
+    /File zero\/first\.weight\/fp32\.pt has other bytes in data\/0 than were saved/,
+    (save) => save.edit('zero/first.weight/fp32.pt', (bytes) => flipBit(bytes, 768)),
+  ],
+];
+
+const DAMAGES_OF_FOLDER: readonly Damage[] = [
+  [
+    'whose latest names a save that is not there is incomplete',
+    ['incomplete', 'V0'],
+    /File latest names "global_step4", and no save of this name is there/,
+    (save) => save.edit('latest', () => text('global_step4')),
+  ],
+  [
+    'whose latest leads out of it is incomplete',
+    ['incomplete', 'V0'],
+    /File latest names "\.\.\/secret"/,
+    (save) => save.edit('latest', () => text('../secret')),
+  ],
+  [
+    'whose newest save lacks a rank is incomplete, and its path is said',
+    ['incomplete', 'V1'],
+    /In global_step2: File bf16_zero_pp_rank_1_mp_rank_00_optim_states\.pt is not there/,
+    (save) => save.files.delete(`global_step2/${RANK_1}`),
+  ],
+];
+
+describe.each<[what: string, path: string, damages: readonly Damage[]]>([
+  ['a save of DeepSpeed', 'zero1/global_step2', DAMAGES],
+  ['a save of stage 3', 'zero3/global_step2', DAMAGES_OF_STAGE_3],
+  ['a converted save', 'zero1/global_step2_universal', DAMAGES_OF_UNIVERSAL],
+  ['a folder of saves', 'zero1', DAMAGES_OF_FOLDER],
+])('of %s', (_what, path, damages) => {
+  it.each(damages)('one %s', (_damage, [verdict, level], sentence, change) => {
+    const save = fixture(`${SAVES}/${path}`);
+    change(save);
+    const found = look(save);
+    expect(found.findings).toEqual(
+      expect.arrayContaining([{ level, kind: verdict, sentence: expect.stringMatching(sentence) as string }]),
+    );
+    expect(found.verdict).toBe(verdict);
+  });
+});
