@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { lookUpEnginePython } from '@coxswain/local-cluster';
 import { ensureSetup, type SetupPart } from './setup/ensure-setup.ts';
 
 /** A program that measures, and what it needs. */
@@ -11,6 +12,7 @@ interface Bench {
 
 /** By script and name. Where a script is given no name of its benches, its first one runs. */
 const BENCHES: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
+  checkpoint: { metadata: { program: 'libs/checkpoint/bench/metadata.bench.ts', needs: ['python'] } },
   gang: { gang: { program: 'apps/operator/bench/gang.bench.ts', needs: ['cluster', 'test-programs'] } },
   api: {
     jobs: { program: 'apps/api/bench/jobs.bench.ts', needs: ['builds'] },
@@ -19,7 +21,7 @@ const BENCHES: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
   },
 };
 
-/** `npm run gang:bench` and `npm run api:bench [-- jobs|series|fan-out]`: prepares what the bench needs and runs it. */
+/** `npm run gang:bench`, `npm run checkpoint:bench` and `npm run api:bench [-- jobs|series|fan-out]`: prepares what the bench needs and runs it. */
 const [script = '', ...rest] = process.argv.slice(2);
 const benches = BENCHES[script];
 if (benches === undefined)
@@ -30,6 +32,9 @@ if (bench === undefined) throw new Error(`no bench stands under "${script}"`);
 const args = isNamed ? rest.slice(1) : rest;
 if (!args.includes('--help')) await ensureSetup({ only: bench.needs });
 const program = join(import.meta.dirname, '..', bench.program);
-const child = spawn(process.execPath, [program, ...args], { stdio: 'inherit' });
+const child = spawn(process.execPath, [program, ...args], {
+  stdio: 'inherit',
+  env: { ...process.env, ENGINE_PYTHON: lookUpEnginePython() },
+});
 const [code] = (await once(child, 'exit')) as [number | null];
 process.exitCode = code ?? 1;

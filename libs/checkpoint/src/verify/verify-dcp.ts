@@ -68,7 +68,8 @@ function unreadFiles(state: SavedState, files: readonly StoredFile[]): readonly 
   return [{ level: 'V1', kind: 'unverifiable', sentence }];
 }
 
-function checkStructure(state: SavedState, files: readonly StoredFile[]): readonly Finding[] {
+/** Whether all items are where the save says, and whether chunks are their tensors. */
+export function checkStructure(state: SavedState, files: readonly StoredFile[]): readonly Finding[] {
   const comparisons = allComparisons();
   const coverage = state.tensors.flatMap((tensor): Finding[] => {
     const end = describeCoverage(tensor, comparisons);

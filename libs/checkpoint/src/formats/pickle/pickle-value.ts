@@ -14,9 +14,12 @@ export class PickleGlobal {
   }
 }
 
+/** Of all dicts without entries: the first entries come as an array of their own. */
+const NO_ENTRIES: PickleValue[] = [];
+
 /** A dict: keys and values in turn, in the order in which they were set. A key that is set twice stands twice; the last one counts. */
 export class PickleDict {
-  entries: PickleValue[] = [];
+  entries: PickleValue[] = NO_ENTRIES;
 
   /** The value of a text key; undefined if there is none. */
   get(key: string): PickleValue | undefined {

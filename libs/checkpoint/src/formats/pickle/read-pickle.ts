@@ -2,16 +2,12 @@
 import { UnreadableSave } from '../../read/unreadable-save.ts';
 import { OP } from './opcodes.ts';
 import { PickleBytes } from './pickle-bytes.ts';
+import { type CallForm, FormsByClass, keepState, type PickleForms, type StateForm } from './pickle-forms.ts';
+import { PickleMemo } from './pickle-memo.ts';
 import { PickleDict, PickleGlobal, PickleObject, PicklePersistent, type PickleValue } from './pickle-value.ts';
+import { readLong } from './read-long.ts';
 import { readMemoUses, type MemoUses } from './read-memo-uses.ts';
-
-/** How values of classes are kept, where the general form would be larger than needed. Keys are paths such as `torch.Size`. */
-export interface PickleForms {
-  /** What a call is read as, in place of a {@link PickleObject}. */
-  readonly calls?: Readonly<Record<string, (args: PickleValue) => PickleValue>>;
-  /** What the state of an object is kept as. */
-  readonly states?: Readonly<Record<string, (state: PickleValue) => PickleValue>>;
-}
+import { StateReader } from './read-state.ts';
 
 /** So many containers any pickle may hold. */
 const CONTAINERS_OF_ANY = 100_000;
@@ -37,32 +33,54 @@ export function readPickle(pickle: Uint8Array, forms: PickleForms = {}): PickleV
 /** The tuple `()`. All uses share it. */
 const EMPTY_TUPLE: PickleValue[] = [];
 
-type Form = (value: PickleValue) => PickleValue;
-
 /** The stack machine of `pickle.Unpickler`. */
 class PickleMachine {
   readonly #bytes: PickleBytes;
-  readonly #uses: MemoUses;
-  readonly #calls: FormsByClass;
-  readonly #states: FormsByClass;
-  readonly #memo = new Map<number, PickleValue>();
+  readonly #calls: FormsByClass<CallForm>;
+  readonly #states: FormsByClass<StateForm>;
+  readonly #memo: PickleMemo;
+  readonly #stateReader: StateReader;
   readonly #marks: number[] = [];
+  /** The value of the last mark: an opcode may take values above it. */
+  #floor = 0;
+  /** Values stand below `#depth`. What is above was popped; to shorten an array takes as long as ten opcodes. */
   readonly #stack: PickleValue[] = [];
-  #memoized = 0;
+  #depth = 0;
 
   constructor(pickle: Uint8Array, uses: MemoUses, forms: PickleForms) {
     this.#bytes = new PickleBytes(pickle);
-    this.#uses = uses;
+    this.#memo = new PickleMemo(uses);
     this.#calls = new FormsByClass(forms.calls);
     this.#states = new FormsByClass(forms.states);
+    this.#stateReader = new StateReader(this.#bytes, this.#memo, this.#calls);
   }
 
   run(): PickleValue {
+    const bytes = this.#bytes;
     for (;;) {
-      const op = this.#bytes.uint8();
-      if (op === OP.STOP) return this.#pop();
-      if (!this.#scalar(op) && !this.#container(op) && !this.#memoOrObject(op)) {
-        throw new UnreadableSave(`opcode 0x${op.toString(16)} is not one that checkpoints use`);
+      const op = bytes.uint8();
+      // Opcodes that metadata consists of come first; the rest is looked for in three larger sets.
+      switch (op) {
+        case OP.MEMOIZE:
+          this.#memoize(this.#memo.next++);
+          break;
+        case OP.BINGET:
+          this.#recall(bytes.uint8());
+          break;
+        case OP.LONG_BINGET:
+          this.#recall(bytes.uint32());
+          break;
+        case OP.BININT1:
+          this.#push(bytes.uint8());
+          break;
+        case OP.BININT2:
+          this.#push(bytes.uint16());
+          break;
+        case OP.STOP:
+          return this.#pop();
+        default:
+          if (!this.#container(op) && !this.#memoOrObject(op) && !this.#scalar(op))
+            throw new UnreadableSave(`opcode 0x${op.toString(16)} is not one that checkpoints use`);
       }
     }
   }
@@ -82,10 +100,6 @@ class PickleMachine {
         return this.#push(true);
       case OP.NEWFALSE:
         return this.#push(false);
-      case OP.BININT1:
-        return this.#push(bytes.uint8());
-      case OP.BININT2:
-        return this.#push(bytes.uint16());
       case OP.BININT:
         return this.#push(bytes.int32());
       case OP.LONG1:
@@ -123,7 +137,8 @@ class PickleMachine {
   #container(op: number): boolean {
     switch (op) {
       case OP.MARK:
-        this.#marks.push(this.#stack.length);
+        this.#marks.push(this.#depth);
+        this.#floor = this.#depth;
         return true;
       case OP.POP_MARK:
         this.#sinceMark();
@@ -141,11 +156,11 @@ class PickleMachine {
       case OP.EMPTY_DICT:
         return this.#push(new PickleDict());
       case OP.TUPLE1:
-        return this.#tuple(1);
+        return this.#push([this.#pop()]);
       case OP.TUPLE2:
-        return this.#tuple(2);
+        return this.#pair(this.#pop(), this.#pop());
       case OP.TUPLE3:
-        return this.#tuple(3);
+        return this.#push(this.#popMany(3));
       case OP.TUPLE:
       case OP.FROZENSET:
         return this.#push(this.#sinceMark());
@@ -166,25 +181,21 @@ class PickleMachine {
   /** Memo, classes and objects. False: the opcode is none. */
   #memoOrObject(op: number): boolean {
     switch (op) {
-      case OP.MEMOIZE:
-        return this.#memoize(this.#memoized++);
       case OP.BINPUT:
         return this.#memoize(this.#bytes.uint8());
       case OP.LONG_BINPUT:
         return this.#memoize(this.#bytes.uint32());
-      case OP.BINGET:
-        return this.#recall(this.#bytes.uint8());
-      case OP.LONG_BINGET:
-        return this.#recall(this.#bytes.uint32());
       case OP.GLOBAL:
         return this.#push(new PickleGlobal(this.#bytes.line(), this.#bytes.line()));
       case OP.STACK_GLOBAL:
         return this.#stackGlobal();
-      case OP.REDUCE:
       case OP.NEWOBJ:
-        return this.#make(this.#popMany(2));
+        return this.#makeObject(this.#pop(), this.#pop());
+      case OP.REDUCE:
+        return this.#make(this.#pop(), this.#pop());
       case OP.NEWOBJ_EX:
-        return this.#make(this.#popMany(3));
+        this.#pop();
+        return this.#make(this.#pop(), this.#pop());
       case OP.BUILD:
         return this.#build();
       case OP.BINPERSID:
@@ -195,28 +206,23 @@ class PickleMachine {
   }
 
   #push(value: PickleValue): true {
-    this.#stack.push(value);
+    this.#stack[this.#depth++] = value;
     return true;
   }
 
-  /** The values above the last mark are those that an opcode may take. */
   #pop(): PickleValue {
-    const value = this.#stack.length > (this.#marks.at(-1) ?? 0) ? this.#stack.pop() : undefined;
-    if (value === undefined)
-      throw new UnreadableSave(`it takes a value at byte ${String(this.#bytes.at)} and has none`);
-    return value;
+    const value = this.#depth > this.#floor ? this.#stack[--this.#depth] : undefined;
+    return value === undefined ? this.#missing() : value;
   }
 
   #top(): PickleValue {
-    const value = this.#stack.at(-1);
-    if (value === undefined)
-      throw new UnreadableSave(`it takes a value at byte ${String(this.#bytes.at)} and has none`);
-    return value;
+    const value = this.#depth > 0 ? this.#stack[this.#depth - 1] : undefined;
+    return value === undefined ? this.#missing() : value;
   }
 
   #popMany(count: number): PickleValue[] {
-    const start = this.#stack.length - count;
-    if (start < (this.#marks.at(-1) ?? 0)) this.#missing();
+    const start = this.#depth - count;
+    if (start < this.#floor) this.#missing();
     return this.#cut(start);
   }
 
@@ -228,18 +234,19 @@ class PickleMachine {
     const mark = this.#marks.pop();
     if (mark === undefined)
       throw new UnreadableSave(`it uses a mark at byte ${String(this.#bytes.at)} that it never set`);
+    this.#floor = this.#marks.at(-1) ?? 0;
     return this.#cut(mark);
   }
 
-  /** The values from `start` on. `splice` takes four times as long for the two or three values that it usually is. */
+  /** The values from `start` on. */
   #cut(start: number): PickleValue[] {
-    const values = this.#stack.slice(start);
-    this.#stack.length = start;
+    const values = this.#stack.slice(start, this.#depth);
+    this.#depth = start;
     return values;
   }
 
-  #tuple(length: number): true {
-    return this.#push(this.#popMany(length));
+  #pair(second: PickleValue, first: PickleValue): true {
+    return this.#push([first, second]);
   }
 
   #append(values: readonly PickleValue[]): true {
@@ -259,7 +266,7 @@ class PickleMachine {
   }
 
   #memoize(memo: number): true {
-    if (this.#uses.has(memo)) this.#memo.set(memo, this.#top());
+    if (this.#memo.isUsed(memo)) this.#memo.set(memo, this.#top());
     return true;
   }
 
@@ -276,10 +283,18 @@ class PickleMachine {
     return this.#push(new PickleGlobal(module, name));
   }
 
-  #make([made, args]: readonly PickleValue[]): true {
-    if (made === undefined || args === undefined) this.#missing();
+  #make(args: PickleValue, made: PickleValue): true {
     const form = this.#calls.of(made);
     return this.#push(form === undefined ? new PickleObject(made, args) : form(args));
+  }
+
+  /** An object of a class with a form is mostly followed by its state. */
+  #makeObject(args: PickleValue, made: PickleValue): true {
+    const form = this.#states.of(made);
+    if (form === undefined) return this.#make(args, made);
+    const object = new PickleObject(made, args);
+    object.state = this.#stateReader.read(form);
+    return this.#push(object);
   }
 
   #build(): true {
@@ -287,26 +302,9 @@ class PickleMachine {
     const object = this.#top();
     if (object instanceof PickleObject) {
       const form = this.#states.of(object.made);
-      object.state = form === undefined ? state : form(state);
+      object.state = form === undefined ? state : keepState(form, state);
     }
     return true;
-  }
-}
-
-/** Finds the form of a class, by its name once and then by the class. */
-class FormsByClass {
-  readonly #forms: ReadonlyMap<string, Form>;
-  readonly #found = new Map<PickleValue, Form | undefined>();
-
-  constructor(forms: Readonly<Record<string, Form>> | undefined) {
-    this.#forms = new Map(Object.entries(forms ?? {}));
-  }
-
-  of(made: PickleValue): Form | undefined {
-    if (this.#found.has(made)) return this.#found.get(made);
-    const form = made instanceof PickleGlobal ? this.#forms.get(made.path) : undefined;
-    this.#found.set(made, form);
-    return form;
   }
 }
 
@@ -315,17 +313,4 @@ function itemsOf(value: PickleValue): PickleDict | undefined {
   if (!(value instanceof PickleObject)) return undefined;
   value.items ??= new PickleDict();
   return value.items;
-}
-
-/** The integer of LONG1 and LONG4: little-endian two's complement. */
-function readLong(bytes: Uint8Array): number | bigint {
-  const last = bytes.at(-1);
-  if (last === undefined) return 0;
-  // Offsets in files: each chunk has one.
-  if (bytes.length <= 6 && last < 0x80) return bytes.reduceRight((sum, byte) => sum * 256 + byte, 0);
-  if (bytes.length > 64) throw new UnreadableSave(`it holds an integer of ${String(bytes.length)} bytes`);
-  const magnitude = bytes.reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
-  const value = BigInt.asIntN(bytes.length * 8, magnitude);
-  const number = Number(value);
-  return Number.isSafeInteger(number) ? number : value;
 }

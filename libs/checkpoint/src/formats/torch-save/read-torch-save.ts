@@ -3,7 +3,8 @@ import { readBytes, type Reading, type StoredFile } from '../../read/save-files.
 import type { StoredItem } from '../../read/saved-state.ts';
 import { UnreadableSave } from '../../read/unreadable-save.ts';
 import type { PickleValue } from '../pickle/pickle-value.ts';
-import { type PickleForms, readPickle } from '../pickle/read-pickle.ts';
+import type { PickleForms } from '../pickle/pickle-forms.ts';
+import { readPickle } from '../pickle/read-pickle.ts';
 import type { ArchiveRecord } from '../zip/archive.ts';
 import { readPayload, readRecords, recordNamed } from '../zip/read-archive.ts';
 
