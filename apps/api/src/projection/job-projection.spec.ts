@@ -67,7 +67,7 @@ describe('what a row repeats of its resource', () => {
     ['waits for no GPUs while an object is missing', 'ObjectMissing', null],
     ['waits for no GPUs before it is scheduled', undefined, null],
   ])('%s', (_what, reason, want) => {
-    const conditions = reason === undefined ? [] : [{ ...condition('Placed', 'False'), reason } as Condition];
+    const conditions = reason === undefined ? [] : [{ ...(condition('Placed', 'False') as Condition), reason }];
     expect(columnsOf({ state: 'Queued', conditions }).waitsSince).toBe(want);
   });
 
