@@ -270,6 +270,7 @@ export {
   FINAL_JOB_STATES,
   Job,
   JobCheck,
+  JobObstacle,
   JobCreate,
   JobEvent,
   JobEventList,

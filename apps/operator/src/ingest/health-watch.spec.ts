@@ -26,6 +26,7 @@ class Setup {
   cpuMs = 0;
   roster: GangRoster | undefined = ROSTER;
   step = 0;
+  standingOf: StandingOf = (...made) => new GangStanding(...made);
   readonly watch: HealthWatch;
 
   constructor(
@@ -33,7 +34,6 @@ class Setup {
     stacks?: StacksOfRun,
     budget = new TelemetryBudget(),
     rosterOf: (jobUid: string) => GangRoster | undefined = () => this.roster,
-    standingOf?: StandingOf,
   ) {
     this.watch = new HealthWatch({
       monotonicMs: () => this.nowMs,
@@ -45,7 +45,7 @@ class Setup {
       },
       ...(records === undefined ? {} : { records }),
       ...(stacks === undefined ? {} : { stacks }),
-      ...(standingOf === undefined ? {} : { standingOf }),
+      standingOf: (...made) => this.standingOf(...made),
     });
   }
 
@@ -438,7 +438,8 @@ describe('jobs whose reports take too much', () => {
     const rosterOf = (jobUid: string): GangRoster => (jobUid === RUN.jobUid ? ROSTER : ONE);
     const standingOf: StandingOf = (header, ...more) =>
       header.nodes.length === 1 ? new Huge(header, ...more) : new GangStanding(header, ...more);
-    const setup: Setup = new Setup(undefined, undefined, new TelemetryBudget(), rosterOf, standingOf);
+    const setup: Setup = new Setup(undefined, undefined, new TelemetryBudget(), rosterOf);
+    setup.standingOf = standingOf;
     const greedy = Array.from({ length: 8 }, (_, job) => ({ jobUid: `greedy-${job}`, epoch: 1, incarnation: 1 }));
     const standings: string[] = [];
     for (let second = 0; second < 60; second += 1) {
