@@ -621,8 +621,10 @@ export const JobObstacle = z
     rule: z.string().describe('Why the job cannot start with this value.'),
     change: z.string().nullable().describe('The smallest change that helps; null: none is needed.'),
     effect: z
-      .enum(['NeedsChange', 'Waits'])
-      .describe('NeedsChange: the job never starts as things are. Waits: it starts by itself once other jobs end.'),
+      .enum(['NeedsChange', 'Waits', 'MayFail'])
+      .describe(
+        'NeedsChange: the job never starts as things are. Waits: it starts by itself once other jobs end. MayFail: it starts, and the planner predicts that it fails.',
+      ),
   })
   .meta({ id: 'JobObstacle' });
 export type JobObstacle = z.infer<typeof JobObstacle>;
@@ -637,7 +639,9 @@ export const JobCheck = z
       .describe(
         'Everything known that is in its way, what needs a change first. Absent: an API of an earlier release.',
       ),
-    checked: z.array(z.string()).describe('What was checked: spec, name, runtime, cluster, objects, quotas, gpus.'),
+    checked: z
+      .array(z.string())
+      .describe('What was checked: spec, name, runtime, cluster, objects, quotas, gpus, plan.'),
     notChecked: z
       .array(z.object({ what: z.string(), why: z.string() }))
       .describe('What is known only after the submit, or could not be asked now.'),

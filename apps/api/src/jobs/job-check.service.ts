@@ -31,6 +31,7 @@ import { GpuCountsService } from '../fabric/gpu-counts.service.ts';
 import { CLUSTER, type Cluster, KUBE, TENANT_DATABASE } from '../infrastructure/tokens.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
 import { CheckCalls } from './check-calls.ts';
+import { CheckPlan } from './check-plan.ts';
 import { type CheckFacts, checkOf } from './job-check.ts';
 import { JobsService } from './jobs.service.ts';
 import type { QuotaObject } from './quota-obstacles.ts';
@@ -49,6 +50,7 @@ export class JobCheckService {
   readonly #limits: ProjectLimits;
   readonly #gpus: GpuCountsService;
   readonly #calls: CheckCalls;
+  readonly #plan: CheckPlan;
 
   // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
@@ -59,7 +61,9 @@ export class JobCheckService {
     @Inject(ProjectLimits) limits: ProjectLimits,
     @Inject(GpuCountsService) gpus: GpuCountsService,
     @Inject(CheckCalls) calls: CheckCalls,
+    @Inject(CheckPlan) plan: CheckPlan,
   ) {
+    this.#plan = plan;
     this.#database = database;
     this.#cluster = cluster;
     this.#kube = kube;
@@ -76,17 +80,18 @@ export class JobCheckService {
   ): Promise<JobCheck> {
     this.#limits.chargeChange(principal, project);
     const question: ScopeQuestion = { clusterId: this.#cluster.id, principal, project, action: 'job.submit' };
-    const { namespace, isNameTaken } = await inProject(this.#database, question, async (sql, scope) => {
-      const found = await this.#jobs.namespaceFor(sql, scope, body.namespace);
-      return { namespace: found, isNameTaken: await this.#isNameTaken(sql, found, body.name) };
+    const { found, namespace, isNameTaken } = await inProject(this.#database, question, async (sql, scope) => {
+      const namespace = await this.#jobs.namespaceFor(sql, scope, body.namespace);
+      return { found: scope, namespace, isNameTaken: await this.#isNameTaken(sql, namespace, body.name) };
     });
     const refusal = refusalOf(body);
     const isTried = refusal === null && !isNameTaken;
-    const [answers, gpus] = await Promise.all([
+    const [answers, gpus, plan] = await Promise.all([
       this.#calls.ask(principal, project, (call) => this.#askCluster({ namespace, body, isTried }, call)),
       this.#gpus.counts().catch(() => undefined),
+      refusal === null ? this.#plan.ask(found, body.spec) : null,
     ]);
-    return checkOf({ body, namespace, refusal, isNameTaken, ...answers, gpus });
+    return checkOf({ body, namespace, refusal, isNameTaken, ...answers, gpus, plan });
   }
 
   async #askCluster(

@@ -6,6 +6,7 @@ import type { QuotaObject } from './quota-obstacles.ts';
 
 const body = JobCreate.parse({ name: 'llama', spec: aJobSpec() });
 const gpus: GpuCounts = { total: 16, free: 8, types: [] };
+const fits = { chosenBy: 'User', verdict: 'fits', gpus: 4, fabric: 'x', plannerVersion: '1' } as const;
 const missing = {
   kind: 'PersistentVolumeClaim',
   name: 'corpse',
@@ -23,6 +24,7 @@ const facts = (more: Partial<CheckFacts> = {}): CheckFacts => ({
     gpus,
     runtimeProblem: null,
     quotas: [],
+    plan: fits,
   },
   ...more,
 });
@@ -91,11 +93,12 @@ describe('the check of a job that is not submitted', () => {
       unusable: undefined,
       quotas: undefined,
       gpus: undefined,
+      plan: undefined,
     };
     const { checked, notChecked } = checkOf(facts(unread));
     expect(checked).toEqual(['spec', 'name']);
     expect(notChecked.map(({ what }) => what)).toEqual([
-      ...['runtime', 'cluster', 'objects', 'quotas', 'gpus', 'memory', 'pods'],
+      ...['runtime', 'cluster', 'objects', 'quotas', 'gpus', 'plan', 'pods'],
     ]);
     expect(new Set(notChecked.slice(0, 5).map(({ why }) => why))).toEqual(new Set(['it could not be read']));
   });
@@ -134,6 +137,16 @@ describe('the check of a job that is not submitted', () => {
       ],
     ],
     ['GPUs that others hold, which it waits for', { gpus: { ...gpus, free: 2 } }, [['spec.layout', '4', 'Waits']]],
+    [
+      'a job that no layout fits',
+      { plan: { ...fits, chosenBy: 'Planner', refusal: 'No layout on 4 h100 GPUs can train this: too large.' } },
+      [['spec.layout', 'tp2 x dp2', 'NeedsChange']],
+    ],
+    [
+      'a layout that is predicted not to fit, which may fail',
+      { plan: { ...fits, verdict: 'doesNotFit', gpuType: 'h100', predictedPeakBytes: 2 ** 37 } },
+      [['spec.layout', 'tp2 x dp2', 'MayFail']],
+    ],
     [
       'a quota that is too small for ever, before one that is used up now',
       {

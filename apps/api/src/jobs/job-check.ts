@@ -15,6 +15,9 @@ import {
   whyNotTraining,
 } from '@coxswain/api-types';
 import type { DomainError } from '@coxswain/domain-error';
+import type { JobPlanAnswer } from '@coxswain/job-planning';
+import { formatLayout } from '@coxswain/layout';
+import { GIB_BYTES } from '@coxswain/units';
 import { type PodDemand, type QuotaObject, quotaObstacles } from './quota-obstacles.ts';
 
 /** What was asked about the job, in the order in which a job meets it; undefined: it could not be asked. */
@@ -33,25 +36,28 @@ export interface CheckFacts {
   readonly runtimeProblem: string | null | undefined;
   /** Of the namespace. */
   readonly quotas: readonly QuotaObject[] | undefined;
+  /** Null: the planner knows too little of job or GPUs to say anything. */
+  readonly plan: JobPlanAnswer | null | undefined;
 }
 
 /** What only the operator can ask, once the job is there. */
 const AFTER_SUBMIT = [
-  { what: 'plan', why: 'the planner searches a layout after the submit; `coxswain plan` asks it now' },
-  { what: 'memory', why: 'the planner predicts after the submit whether the layout fits; `coxswain plan` asks it now' },
   { what: 'pods', why: 'policies and webhooks on pods, images and Secrets show once pods are tried' },
 ] as const;
+
+const PLANNER_KNOWS_LITTLE = 'the planner knows too little of the model or the GPUs to predict memory';
+const PLANNER_LATER = 'the planner is asked after the submit; `coxswain plan` asks it now';
 
 /** The answer. Each sentence is the one that the job itself would have. */
 export function checkOf(facts: CheckFacts): JobCheck {
   const { spec } = facts.body;
   const wanted = gpuCount(effectiveLayout(spec, undefined) ?? null, spec.gpus);
   const found = obstaclesOf(facts, wanted);
-  const inOrder = [...found.filter(({ effect }) => effect === 'NeedsChange'), ...found.filter(isWait)].map(
+  const inOrder = EFFECTS.flatMap((effect) => found.filter((one) => one.effect === effect)).map(
     ({ condition, ...obstacle }) => ({ obstacle, verdict: verdictOf(facts, condition) }),
   );
   return {
-    verdict: inOrder[0]?.verdict ?? null,
+    verdict: inOrder.find(({ obstacle }) => obstacle.effect !== 'MayFail')?.verdict ?? null,
     obstacles: inOrder.map(({ obstacle, verdict: { reason, sentence, change } }) => ({
       ...{ reason, ...obstacle, rule: obstacle.rule ?? sentence },
       change,
@@ -68,7 +74,8 @@ interface Obstacle extends Pick<JobObstacle, 'field' | 'value' | 'effect'> {
   readonly rule?: string;
 }
 
-const isWait = ({ effect }: Obstacle): boolean => effect === 'Waits';
+/** What needs a change comes first. */
+const EFFECTS: readonly JobObstacle['effect'][] = ['NeedsChange', 'Waits', 'MayFail'];
 
 function verdictOf({ body, namespace }: CheckFacts, condition: Condition): StartVerdict {
   const found = whyNotTraining({
@@ -79,7 +86,7 @@ function verdictOf({ body, namespace }: CheckFacts, condition: Condition): Start
   return found ?? { reason, condition: type, sentence: message, change: null, object: null };
 }
 
-function askedOf({ refusal, isNameTaken, body, ...facts }: CheckFacts): Pick<JobCheck, 'checked' | 'notChecked'> {
+function askedOf({ refusal, isNameTaken, ...facts }: CheckFacts): Pick<JobCheck, 'checked' | 'notChecked'> {
   const asked = {
     spec: true,
     name: true,
@@ -88,17 +95,21 @@ function askedOf({ refusal, isNameTaken, body, ...facts }: CheckFacts): Pick<Job
     objects: facts.unusable !== undefined,
     quotas: facts.quotas !== undefined,
     gpus: facts.gpus !== undefined,
+    plan: facts.plan !== undefined && facts.plan !== null,
   };
   // The cluster is not asked for a dry run of a job that is refused anyway.
   const isDryRunLeftOut = refusal !== null || isNameTaken;
-  const whyNot = (what: string): string =>
-    what === 'cluster' && isDryRunLeftOut ? 'it is checked once spec and name are accepted' : 'it could not be read';
-  const [plan, memory, pods] = AFTER_SUBMIT;
+  const whyNot = (what: string): string => {
+    if (what === 'plan') return refusal === null && facts.plan === null ? PLANNER_KNOWS_LITTLE : PLANNER_LATER;
+    return what === 'cluster' && isDryRunLeftOut
+      ? 'it is checked once spec and name are accepted'
+      : 'it could not be read';
+  };
   return {
     checked: Object.entries(asked).flatMap(([what, isAsked]) => (isAsked ? [what] : [])),
     notChecked: [
       ...Object.entries(asked).flatMap(([what, isAsked]) => (isAsked ? [] : [{ what, why: whyNot(what) }])),
-      ...[body.spec.layout === undefined ? plan : memory, pods],
+      ...AFTER_SUBMIT,
     ],
   };
 }
@@ -131,6 +142,7 @@ function obstaclesOf(facts: CheckFacts, wanted: number): readonly Obstacle[] {
     ),
     ...tooFewGpus(facts, wanted),
     ...tooSmallQuotas(facts, wanted),
+    ...unplannable(facts, wanted),
   ];
 }
 
@@ -188,6 +200,22 @@ function tooSmallQuotas({ quotas = [], body }: CheckFacts, wanted: number): read
       `The pods of the job together need more than a quota allows: ${message}.`,
     ),
   }));
+}
+
+/** A layout that the user wrote is started even if the planner predicts that it does not fit: predictions err. */
+function unplannable({ plan, body }: CheckFacts, wanted: number): readonly Obstacle[] {
+  if (plan === null || plan === undefined) return [];
+  const { refusal, verdict, predictedPeakBytes = 0, gpuType = 'GPU' } = plan;
+  const about = {
+    field: gpusField(body),
+    value: body.spec.layout === undefined ? `${wanted}` : formatLayout(body.spec.layout),
+  };
+  if (refusal !== undefined)
+    return [{ ...about, effect: 'NeedsChange', condition: condition('Accepted', 'NoLayoutFits', refusal) }];
+  if (verdict !== 'doesNotFit') return [];
+  const gib = (predictedPeakBytes / GIB_BYTES).toFixed(1);
+  const message = `The planner predicts that this layout does not fit: it needs ${gib} GiB of memory on a ${gpuType}.`;
+  return [{ ...about, effect: 'MayFail', condition: condition('Accepted', 'NoLayoutFits', message) }];
 }
 
 function condition(type: ConditionType, reason: string, message: string): Condition {

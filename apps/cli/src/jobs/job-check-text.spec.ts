@@ -58,6 +58,6 @@ describe('the check of a job', () => {
   });
 
   it('warns of a wait', () => {
-    expect(checkText(check({}))).toMatch(/^Warning: the job would wait: WaitingForCapacity\n- spec.gpus: 4 \(waits\)/);
+    expect(checkText(check({}))).toMatch(/^Warning: WaitingForCapacity\n- spec.gpus: 4 \(waits\)/);
   });
 });

@@ -1,3 +1,4 @@
+import { meaningOf } from '@coxswain/api-client';
 import type { GpuCounts, JobCheck, JobObstacle } from '@coxswain/api-types';
 import { columns } from '../output/output.ts';
 import { changeLines } from './explain-command.ts';
@@ -9,21 +10,24 @@ export function isInTheWay({ verdict, obstacles, gpusWanted, gpus }: JobCheck): 
   return verdict !== null && (isTooLarge || verdict.reason !== 'WaitingForCapacity');
 }
 
+const EFFECTS = { NeedsChange: 'needs a change', Waits: 'waits', MayFail: 'may fail' };
+
 function obstacleLines({ field, value, rule, change, effect }: JobObstacle): readonly string[] {
   return [
-    `- ${field}${value === null ? '' : `: ${value}`} (${effect === 'Waits' ? 'waits' : 'needs a change'})`,
+    `- ${field}${value === null ? '' : `: ${value}`} (${meaningOf(EFFECTS, effect)})`,
     `  ${rule}`,
     ...(change === null ? [] : [`  What to do: ${change}`]),
   ];
 }
 
 function verdictLines(check: JobCheck): readonly string[] {
-  const { verdict, obstacles } = check;
-  if (verdict === null) return ['Nothing known is in the way of this job. It was not submitted.'];
-  if (obstacles === undefined)
+  const { verdict, obstacles = [] } = check;
+  if (verdict === null && obstacles.length === 0)
+    return ['Nothing known is in the way of this job. It was not submitted.'];
+  if (verdict !== null && obstacles.length === 0)
     return [`The job would not train at once: ${verdict.reason}`, verdict.sentence, ...changeLines(verdict)];
-  const title = isInTheWay(check) ? 'The job would not start as it is:' : 'Warning: the job would wait:';
-  return [`${title} ${verdict.reason}`, ...obstacles.flatMap(obstacleLines)];
+  const title = isInTheWay(check) ? 'The job would not start as it is:' : 'Warning:';
+  return [`${title} ${verdict?.reason ?? obstacles[0]?.reason}`, ...obstacles.flatMap(obstacleLines)];
 }
 
 /** What `coxswain submit --check` prints. */
