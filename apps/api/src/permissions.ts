@@ -12,11 +12,15 @@ export const JOB_NAMESPACE_RULES: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
   // Whether a claim exists that a job names which is to be checked.
   { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['get'] },
+  // Whether a job that is to be checked can use its runtime, and how much a quota lets its pods have.
+  { apiGroups: [API_GROUP], resources: ['trainingruntimes'], verbs: ['get'] },
+  { apiGroups: [''], resources: ['resourcequotas'], verbs: ['list'] },
 ];
 
 /** What the API reads that belongs to no namespace: the fabric. A confined API has no other right in the whole cluster. */
 export const CLUSTER_SCOPED_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['fabrics'], verbs: [...READ] },
+  { apiGroups: [API_GROUP], resources: ['clustertrainingruntimes'], verbs: ['get'] },
   { apiGroups: [''], resources: ['nodes'], verbs: [...READ] },
   // What DRA drivers say of NICs and NVLink domains.
   { apiGroups: ['resource.k8s.io'], resources: ['resourceslices'], verbs: ['list'] },

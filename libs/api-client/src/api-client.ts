@@ -55,6 +55,7 @@ import type { PlanRequestInput } from '@coxswain/planner/types';
 import type { z } from 'zod';
 import { ApiProblem, ApiUnreachable, parseJson } from './api-problem.ts';
 import { chunks } from './chunks.ts';
+import { readAnswer } from './read-answer.ts';
 import { serverSentEvents } from './server-sent-events.ts';
 
 /** The address of the API and the credentials of the caller. */
@@ -143,7 +144,8 @@ type WebhookReference = JobReference;
 type PlanReference = JobReference;
 
 /**
- * The REST API for programs: CLI, dashboard, quickstart and tests. Answers are parsed with the schemas that the API itself uses.
+ * The REST API for programs: CLI, dashboard, quickstart and tests. Answers are parsed with the schemas that the API itself uses. A name that a list of this
+ * release lacks, such as a crash class of a newer server, is returned as it is.
  *
  * Every call rejects with {@link ApiProblem} when the API refuses and {@link ApiUnreachable} when it does not answer.
  */
@@ -463,12 +465,9 @@ export class ApiClient {
 
   /** Parses the answer. An unexpected form means that the server is not Coxswain, or has another version. */
   #read<S extends z.ZodType>(schema: S, text: string): z.output<S> {
-    const answer = parseJson(text);
-    const parsed = schema.safeParse(answer);
-    if (parsed.success) return parsed.data;
-    // A spec that was made in the cluster is what the cluster let pass; one that we would have refused must not hide all others of its list.
-    if (parsed.error.issues.every(({ path }) => path.includes('spec'))) return answer as z.output<S>;
-    const where = parsed.error.issues[0]?.path.join('.') ?? '';
+    const read = readAnswer(schema, parseJson(text));
+    if (read.isRead) return read.answer;
+    const where = read.at;
     throw new ApiProblem(
       200,
       'UNKNOWN',

@@ -273,6 +273,7 @@ export {
   FINAL_JOB_STATES,
   Job,
   JobCheck,
+  JobObstacle,
   JobCreate,
   JobEvent,
   JobEventList,

@@ -612,11 +612,36 @@ export const Problem = z
   .meta({ id: 'Problem' });
 export type Problem = z.infer<typeof Problem>;
 
+/** One thing in the way of a job that was not submitted. */
+export const JobObstacle = z
+  .object({
+    reason: z.string().describe('Stable name, as in `StartVerdict`.'),
+    field: z.string().describe('What of the request it is about: `spec.gpus`, `name`.'),
+    value: z.string().nullable().describe('The value of the field; null: it has none, or it is not repeated.'),
+    rule: z.string().describe('Why the job cannot start with this value.'),
+    change: z.string().nullable().describe('The smallest change that helps; null: none is needed.'),
+    effect: z
+      .enum(['NeedsChange', 'Waits', 'MayFail'])
+      .describe(
+        'NeedsChange: the job never starts as things are. Waits: it starts by itself once other jobs end. MayFail: it starts, and the planner predicts that it fails.',
+      ),
+  })
+  .meta({ id: 'JobObstacle' });
+export type JobObstacle = z.infer<typeof JobObstacle>;
+
 /** What a job would wait for if it were submitted now. Nothing is submitted. */
 export const JobCheck = z
   .object({
     verdict: StartVerdict.nullable().describe('Why it would not train at once; null: nothing known is in its way.'),
-    checked: z.array(z.string()).describe('What was checked, in order: spec, name, cluster, objects, gpus.'),
+    obstacles: z
+      .array(JobObstacle)
+      .optional()
+      .describe(
+        'Everything known that is in its way, what needs a change first. Absent: an API of an earlier release.',
+      ),
+    checked: z
+      .array(z.string())
+      .describe('What was checked: spec, name, runtime, cluster, objects, quotas, gpus, plan.'),
     notChecked: z
       .array(z.object({ what: z.string(), why: z.string() }))
       .describe('What is known only after the submit, or could not be asked now.'),

@@ -35,6 +35,7 @@ export type { Hearing } from './observation/hearing.ts';
 export type { Answer, Call, FailureCause } from './perform/calls.ts';
 export type { JobEffects, JobView, NodeSearches } from './perform/job-view.ts';
 export { reconcileJob, type ReconcileOutcome } from './perform/reconcile-job.ts';
+export { describeRuntimeProblem } from './epoch/runtime-standing.ts';
 export { PROGRESS_INTERVAL_MS } from './epoch/record-observation.ts';
 export {
   isStillDue,

@@ -1,5 +1,5 @@
 export { ClusterScheduler } from './cluster-scheduler.ts';
 export type { SchedulerView } from './scheduler-view.ts';
 export type { GangRequest, PlacementRefusal } from './gang-request.ts';
-export { isWaitingForCapacity } from './order/waiting-jobs.ts';
+export { isWaitingForCapacity, waitingSince } from './order/waiting-jobs.ts';
 export { isRecordedPlacement, placementSha256 } from './reservations/recorded-placement.ts';

@@ -1,9 +1,12 @@
 import {
+  API_GROUP,
   API_GROUP_VERSION,
+  API_VERSION,
   type JobCheck,
   type JobCreate,
   type ObjectReference,
   referencesOf,
+  type TrainingRuntime,
   type UnusableReference,
 } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
@@ -15,8 +18,10 @@ import {
   isNotFound,
   isRefusal,
   type KubeClient,
+  type KubeObject,
   resourcePath,
 } from '@coxswain/kube';
+import { describeRuntimeProblem } from '@coxswain/lifecycle';
 import { firstOf, type Sql, type TenantDatabase } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import { inProject, type ScopeQuestion } from '../auth/project-scope.ts';
@@ -26,20 +31,26 @@ import { GpuCountsService } from '../fabric/gpu-counts.service.ts';
 import { CLUSTER, type Cluster, KUBE, TENANT_DATABASE } from '../infrastructure/tokens.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
 import { CheckCalls } from './check-calls.ts';
+import { CheckPlan } from './check-plan.ts';
 import { type CheckFacts, checkOf } from './job-check.ts';
 import { JobsService } from './jobs.service.ts';
+import type { QuotaObject } from './quota-obstacles.ts';
 import { requireNoPlainSecrets, requireRunnable } from './spec-rules.ts';
+
+/** Few namespaces have more than one. */
+const MOST_QUOTAS = 100;
 
 /** Asks database and cluster what a job would wait for; nothing is written. */
 @Injectable()
 export class JobCheckService {
   readonly #database: TenantDatabase;
   readonly #cluster: Cluster;
-  readonly #kube: Pick<KubeClient, 'get' | 'create'>;
+  readonly #kube: Pick<KubeClient, 'get' | 'list' | 'create'>;
   readonly #jobs: JobsService;
   readonly #limits: ProjectLimits;
   readonly #gpus: GpuCountsService;
   readonly #calls: CheckCalls;
+  readonly #plan: CheckPlan;
 
   // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
@@ -50,7 +61,9 @@ export class JobCheckService {
     @Inject(ProjectLimits) limits: ProjectLimits,
     @Inject(GpuCountsService) gpus: GpuCountsService,
     @Inject(CheckCalls) calls: CheckCalls,
+    @Inject(CheckPlan) plan: CheckPlan,
   ) {
+    this.#plan = plan;
     this.#database = database;
     this.#cluster = cluster;
     this.#kube = kube;
@@ -67,31 +80,59 @@ export class JobCheckService {
   ): Promise<JobCheck> {
     this.#limits.chargeChange(principal, project);
     const question: ScopeQuestion = { clusterId: this.#cluster.id, principal, project, action: 'job.submit' };
-    const { namespace, isNameTaken } = await inProject(this.#database, question, async (sql, scope) => {
-      const found = await this.#jobs.namespaceFor(sql, scope, body.namespace);
-      return { namespace: found, isNameTaken: await this.#isNameTaken(sql, found, body.name) };
+    const { found, namespace, isNameTaken } = await inProject(this.#database, question, async (sql, scope) => {
+      const namespace = await this.#jobs.namespaceFor(sql, scope, body.namespace);
+      return { found: scope, namespace, isNameTaken: await this.#isNameTaken(sql, namespace, body.name) };
     });
     const refusal = refusalOf(body);
-    const isAsked = refusal === null && !isNameTaken;
-    const [answers, gpus] = await Promise.all([
-      isAsked
-        ? this.#calls.ask(principal, project, (call) => this.#askCluster(namespace, body, call))
-        : { denial: undefined, unusable: undefined },
+    const isTried = refusal === null && !isNameTaken;
+    const [answers, gpus, plan] = await Promise.all([
+      this.#calls.ask(principal, project, (call) => this.#askCluster({ namespace, body, isTried }, call)),
       this.#gpus.counts().catch(() => undefined),
+      refusal === null ? this.#plan.ask(found, body.spec) : null,
     ]);
-    return checkOf({ body, namespace, refusal, isNameTaken, ...answers, gpus });
+    return checkOf({ body, namespace, refusal, isNameTaken, ...answers, gpus, plan });
   }
 
   async #askCluster(
-    namespace: string,
-    body: JobCreate,
+    { namespace, body, isTried }: { readonly namespace: string; readonly body: JobCreate; readonly isTried: boolean },
     call: CallOptions,
-  ): Promise<Pick<CheckFacts, 'denial' | 'unusable'>> {
-    const [denial, unusable] = await Promise.all([
-      this.#denialOf(namespace, body, call),
+  ): Promise<Pick<CheckFacts, 'denial' | 'unusable' | 'runtimeProblem' | 'quotas'>> {
+    const [denial, unusable, runtimeProblem, quotas] = await Promise.all([
+      isTried ? this.#denialOf(namespace, body, call) : undefined,
       this.#unusable(namespace, referencesOf(body.spec), call),
+      this.#runtimeProblem(namespace, body, call),
+      this.#quotas(namespace, call),
     ]);
-    return { denial, unusable };
+    return { denial, unusable, runtimeProblem, quotas };
+  }
+
+  /** Null: the job can use its runtime, or names none; undefined: it could not be read, for example for lack of a right. */
+  async #runtimeProblem(namespace: string, { spec }: JobCreate, call: CallOptions): Promise<string | null | undefined> {
+    const ref = spec.runtimeRef;
+    if (ref === undefined) return null;
+    const plural = ref.kind === 'TrainingRuntime' ? 'trainingruntimes' : 'clustertrainingruntimes';
+    const place = ref.kind === 'TrainingRuntime' ? { plural, namespace } : { plural };
+    const path = resourcePath({ group: API_GROUP, version: API_VERSION, ...place, name: ref.name });
+    try {
+      const runtime = await this.#kube.get<TrainingRuntime & KubeObject>(path, call);
+      return describeRuntimeProblem({ namespace, spec }, { ...runtime, kind: ref.kind }) ?? null;
+    } catch (error) {
+      if (isNotFound(error) && !isKindUnknown(error))
+        return describeRuntimeProblem({ namespace, spec }, undefined) ?? null;
+      return undefined;
+    }
+  }
+
+  /** Undefined: they could not be read, for example for lack of a right. */
+  async #quotas(namespace: string, call: CallOptions): Promise<readonly QuotaObject[] | undefined> {
+    const path = resourcePath({ group: '', version: 'v1', plural: 'resourcequotas', namespace });
+    try {
+      const { items } = await this.#kube.list<QuotaObject & KubeObject>(path, { ...call, limit: MOST_QUOTAS });
+      return items;
+    } catch {
+      return undefined;
+    }
   }
 
   async #isNameTaken(sql: Sql, namespace: string, name: string): Promise<boolean> {

@@ -2,9 +2,11 @@ import { type GpuCounts, JobCreate, type StartVerdict } from '@coxswain/api-type
 import { aJobSpec } from '@coxswain/api-types/testing';
 import { DomainError } from '@coxswain/domain-error';
 import { checkOf, type CheckFacts } from './job-check.ts';
+import type { QuotaObject } from './quota-obstacles.ts';
 
 const body = JobCreate.parse({ name: 'llama', spec: aJobSpec() });
 const gpus: GpuCounts = { total: 16, free: 8, types: [] };
+const fits = { chosenBy: 'User', verdict: 'fits', gpus: 4, fabric: 'x', plannerVersion: '1' } as const;
 const missing = {
   kind: 'PersistentVolumeClaim',
   name: 'corpse',
@@ -12,8 +14,25 @@ const missing = {
   problem: 'missing',
 } as const;
 const facts = (more: Partial<CheckFacts> = {}): CheckFacts => ({
-  ...{ body, namespace: 'lab', refusal: null, isNameTaken: false, denial: null, unusable: [], gpus },
+  ...{
+    body,
+    namespace: 'lab',
+    refusal: null,
+    isNameTaken: false,
+    denial: null,
+    unusable: [],
+    gpus,
+    runtimeProblem: null,
+    quotas: [],
+    plan: fits,
+  },
   ...more,
+});
+
+const aQuota = (name: string, hard: Record<string, string>, used: Record<string, string> = {}): QuotaObject => ({
+  metadata: { name },
+  spec: { hard },
+  status: { used },
 });
 
 describe('the check of a job that is not submitted', () => {
@@ -68,17 +87,90 @@ describe('the check of a job that is not submitted', () => {
   });
 
   it('says what it could not ask, and what only the operator can', () => {
-    const { checked, notChecked } = checkOf(facts({ denial: undefined, unusable: undefined, gpus: undefined }));
+    const unread = {
+      runtimeProblem: undefined,
+      denial: undefined,
+      unusable: undefined,
+      quotas: undefined,
+      gpus: undefined,
+      plan: undefined,
+    };
+    const { checked, notChecked } = checkOf(facts(unread));
     expect(checked).toEqual(['spec', 'name']);
-    expect(notChecked.map(({ what }) => what)).toEqual(['cluster', 'objects', 'gpus', 'pods']);
-    expect(notChecked[0]?.why).toBe('it could not be read');
+    expect(notChecked.map(({ what }) => what)).toEqual([
+      ...['runtime', 'cluster', 'objects', 'quotas', 'gpus', 'plan', 'pods'],
+    ]);
+    expect(new Set(notChecked.slice(0, 5).map(({ why }) => why))).toEqual(new Set(['it could not be read']));
   });
 
   it('does not say that the cluster could not be read where it was not asked', () => {
-    const { notChecked } = checkOf(facts({ isNameTaken: true, denial: undefined, unusable: undefined }));
-    expect(notChecked.slice(0, 2)).toEqual([
-      { what: 'cluster', why: 'it is checked once spec and name are accepted' },
-      { what: 'objects', why: 'it is checked once spec and name are accepted' },
-    ]);
+    const { notChecked } = checkOf(facts({ isNameTaken: true, denial: undefined }));
+    expect(notChecked[0]).toEqual({ what: 'cluster', why: 'it is checked once spec and name are accepted' });
+  });
+
+  it.each<[string, Partial<CheckFacts>, readonly unknown[]]>([
+    [
+      'every field that is refused, with its value',
+      {
+        refusal: new DomainError('INVALID_LAYOUT', 'tp 3 does not divide 4 heads', [
+          { pointer: '/spec/layout/dataParallelDegree', detail: 'tp 3 does not divide 4 heads' },
+          { pointer: '/spec/engine/args/0', detail: 'it looks like a credential' },
+        ]),
+      },
+      [
+        ['spec.layout.dataParallelDegree', String(body.spec.layout?.dataParallelDegree), 'NeedsChange'],
+        ['spec.engine.args.0', null, 'NeedsChange'],
+      ],
+    ],
+    [
+      'a runtime, two claims and too few GPUs at once',
+      {
+        runtimeProblem: 'there is no ClusterTrainingRuntime efa',
+        unusable: [missing, { ...missing, name: 'scratch', field: 'spec.scratch.claimName' }],
+        gpus: { total: 2, free: 2, types: [] },
+      },
+      [
+        ['spec.runtimeRef', null, 'NeedsChange'],
+        ['spec.data.claimName', 'corpse', 'NeedsChange'],
+        ['spec.scratch.claimName', 'scratch', 'NeedsChange'],
+        ['spec.layout', '4', 'NeedsChange'],
+      ],
+    ],
+    ['GPUs that others hold, which it waits for', { gpus: { ...gpus, free: 2 } }, [['spec.layout', '4', 'Waits']]],
+    [
+      'a job that no layout fits',
+      { plan: { ...fits, chosenBy: 'Planner', refusal: 'No layout on 4 h100 GPUs can train this: too large.' } },
+      [['spec.layout', 'tp2 x dp2', 'NeedsChange']],
+    ],
+    [
+      'a layout that is predicted not to fit, which may fail',
+      { plan: { ...fits, verdict: 'doesNotFit', gpuType: 'h100', predictedPeakBytes: 2 ** 37 } },
+      [['spec.layout', 'tp2 x dp2', 'MayFail']],
+    ],
+    [
+      'a quota that is too small for ever, before one that is used up now',
+      {
+        quotas: [
+          aQuota('used-up', { 'requests.nvidia.com/gpu': '8' }, { 'requests.nvidia.com/gpu': '6' }),
+          aQuota('small', { pods: '0' }),
+        ],
+      },
+      [
+        ['spec.resources.gpusPerNode', String(body.spec.resources.gpusPerNode ?? 4), 'NeedsChange'],
+        ['spec.layout', '4', 'Waits'],
+      ],
+    ],
+  ])('lists %s', (_what, more, want) => {
+    const { obstacles = [] } = checkOf(facts(more));
+    expect(obstacles.map(({ field, value, effect }) => [field, value, effect])).toEqual(want);
+  });
+
+  it('explains a quota by the rule that explains the refusal of a pod', () => {
+    const { verdict, obstacles } = checkOf(facts({ quotas: [aQuota('few', { 'requests.nvidia.com/gpu': '2' })] }));
+    expect(verdict).toMatchObject({ reason: 'PodsRefused', object: { kind: 'ResourceQuota', name: 'few' } });
+    expect(obstacles?.[0]).toMatchObject({
+      rule: 'The pods of the job together need more than a quota allows: exceeded quota: few, requested: requests.nvidia.com/gpu=4, used: requests.nvidia.com/gpu=0, limited: requests.nvidia.com/gpu=2.',
+      change: 'Raise ResourceQuota few of namespace lab, end other jobs there, or ask for less.',
+    });
   });
 });

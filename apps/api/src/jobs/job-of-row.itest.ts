@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type Attempt, type StepTime } from '@coxswain/api-types';
-import { anAttempt } from '@coxswain/api-types/testing';
+import type { Attempt, StepTime, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
+import { anAttempt, aTrainingJob } from '@coxswain/api-types/testing';
 import { Database, type Scope } from '@coxswain/persistence';
 import type { SharedPostgres } from '@coxswain/test-harness';
 import { createTestDatabase, migratedPostgres, type TestDatabase } from '../testing/test-database.ts';
-import { findJob, findJobs, SELECT_JOB_IN_SHORT, type TimedJobRow, toJobSummaries } from './job-of-row.ts';
+import { projectJob } from '../projection/job-projection.ts';
+import { findJob, findJobs, JOB_BY_ID, SELECT_JOB_IN_SHORT, type TimedJobRow, toJobSummaries } from './job-of-row.ts';
 
 /* What stands in other tables is put together by the database, under its policies. */
 
@@ -107,14 +108,38 @@ describe('the step time of a job', () => {
 describe('the place of a job that waits', () => {
   const since = (minute: number): string => `2026-01-01T00:0${minute}:00.000Z`;
 
-  async function waiting(minute: number, reason = 'WaitingForCapacity', namespace = 'queue'): Promise<string> {
-    const id = await aJob({});
-    const placed = { type: 'Placed', status: 'False', reason, message: '', lastTransitionTime: since(minute) };
-    const status = JSON.stringify({ conditions: [{ type: 'Accepted', status: 'True' }, placed] });
-    const columns = [id, namespace, status];
-    await there.database.query('UPDATE jobs SET namespace = $2, status = $3 WHERE id = $1', columns);
-    return id;
+  /** As the resource of the job would be. */
+  function resourceOf(
+    uid: string,
+    placed: { readonly minute: number; readonly reason: string },
+    namespace: string,
+  ): TrainingJob {
+    const { minute, reason } = placed;
+    const condition = {
+      type: 'Placed',
+      status: 'False',
+      reason,
+      message: '',
+      observedGeneration: 1,
+      lastTransitionTime: since(minute),
+    };
+    return aTrainingJob({
+      metadata: { uid, name: `j-${uid}`, namespace, resourceVersion: '7' },
+      status: { state: 'Queued', summary: 'It waits.', conditions: [condition] } as unknown as TrainingJobStatus,
+    });
   }
+
+  async function waiting(minute: number, reason = 'WaitingForCapacity', namespace = 'queue'): Promise<string> {
+    const job = resourceOf(randomUUID(), { minute, reason }, namespace);
+    const { jobId = '' } = (await there.database.transaction((sql) => projectJob(sql, cluster, job))) ?? {};
+    await there.database.query('UPDATE jobs SET project_id = $2 WHERE id = $1', [jobId, project]);
+    return jobId;
+  }
+
+  const placesOf = (...jobIds: readonly string[]): Promise<readonly unknown[]> =>
+    there.tenantDatabase.within(scope, (sql) =>
+      Promise.all(jobIds.map(async (jobId) => (await findJob(sql, cluster, { jobId }))?.jobsBefore)),
+    );
 
   it('counts the jobs of its namespace that have waited longer', async () => {
     const [second, first, third] = [await waiting(2), await waiting(1), await waiting(3, 'TopologyUnsatisfiable')];
@@ -122,14 +147,33 @@ describe('the place of a job that waits', () => {
     const runs = await waiting(0, 'GangPlaced');
     const finished = await waiting(0);
     await there.database.query('UPDATE jobs SET finished_at = now() WHERE id = $1', [finished]);
-    const before = await there.tenantDatabase.within(scope, (sql) =>
-      Promise.all(
-        [first, second, third, runs, finished].map(
-          async (jobId) => (await findJob(sql, cluster, { jobId }))?.jobsBefore,
-        ),
-      ),
-    );
-    expect(before).toEqual([0, 1, 2, null, null]);
+    expect(await placesOf(first, second, third, runs, finished)).toEqual([0, 1, 2, null, null]);
+  });
+
+  it('is right again after a release that does not record waits, though no resource changed', async () => {
+    const [namespace, uid] = ['rolled-back', randomUUID()];
+    const projected = (reason: string): Promise<unknown> =>
+      there.database.transaction((sql) => projectJob(sql, cluster, resourceOf(uid, { minute: 1, reason }, namespace)));
+    await projected('WaitingForCapacity');
+    await there.database.query('UPDATE jobs SET project_id = $2 WHERE uid = $1', [uid, project]);
+    const later = await waiting(2, 'WaitingForCapacity', namespace);
+    const setOfEarlier = (waitsSince: string | null): Promise<unknown> =>
+      there.database.query('UPDATE jobs SET waits_since = $2 WHERE uid = $1', [uid, waitsSince]);
+    await setOfEarlier(null);
+    expect(await placesOf(later)).toEqual([0]);
+    await projected('WaitingForCapacity');
+    expect(await placesOf(later)).toEqual([1]);
+    await projected('GangPlaced');
+    expect(await placesOf(later)).toEqual([0]);
+  });
+
+  it('is counted in the index of jobs that wait, without a status', async () => {
+    await there.database.query('ANALYZE jobs');
+    const plan = await there.database.transaction(async (sql) => {
+      await sql.query('SET LOCAL enable_seqscan = off');
+      return sql.query(`EXPLAIN ${JOB_BY_ID.text}`, [randomUUID(), cluster.id, null]);
+    });
+    expect(JSON.stringify(plan.rows)).toContain('jobs_that_wait');
   });
 });
 

@@ -53,15 +53,11 @@ const STEP_TIME = `(
 const ATTEMPTS = `(
   SELECT coalesce(jsonb_agg(attempt ORDER BY epoch), '[]') FROM attempts WHERE cluster_id = j.cluster_id AND job_uid = j.uid) AS attempts`;
 
-/** The condition that the scheduler orders waiting jobs by, as `isWaitingForCapacity` and `waitingSince` in libs/scheduling read it. */
-const WAITS = `'$.conditions[*] ? (@.type == "Placed" && (@.reason == "WaitingForCapacity" || @.reason == "TopologyUnsatisfiable"))'`;
-const waitOf = (table: string): string => `jsonb_path_query_first(${table}.status, ${WAITS}) ->> 'lastTransitionTime'`;
-
-/** Jobs of the namespace that have waited for GPUs longer. Counted only for a job that waits. */
-const JOBS_BEFORE = `CASE WHEN j.finished_at IS NULL AND jsonb_path_exists(j.status, ${WAITS}) THEN (
+/** Jobs of the namespace that have waited for GPUs longer. Counted only for a job that waits, in an index that has only jobs that wait. */
+const JOBS_BEFORE = `CASE WHEN j.finished_at IS NULL AND j.waits_since IS NOT NULL THEN (
   SELECT count(*)::integer FROM jobs w
    WHERE w.cluster_id = j.cluster_id AND w.namespace = j.namespace AND w.deleted_at IS NULL AND w.finished_at IS NULL
-     AND ${waitOf('w')} < ${waitOf('j')}) END AS jobs_before`;
+     AND w.waits_since < j.waits_since) END AS jobs_before`;
 
 /** Gives {@link WholeJobRow}; a condition on `j` follows. */
 const SELECT_WHOLE_JOB = `SELECT ${COLUMNS}, ${STEP_TIME}, ${ATTEMPTS}, ${JOBS_BEFORE} FROM ${JOBS}`;

@@ -12,7 +12,7 @@ import { asksTheSame, withoutChanges } from './same-request.ts';
  * A row has three writers, and each owns its columns:
  * - requests (JobsService) write what is asked for: `desired_*`, and `generation`, which counts the changes that were asked for here;
  * - the cluster writer brings the resource in line and records how far it got: `applied_generation`;
- * - the projection repeats the resource: `uid`, `spec`, `status`, `state`, `summary`, `resource_version`.
+ * - the projection repeats the resource: `uid`, `spec`, `status`, `state`, `summary`, `waits_since`, `resource_version`.
  *
  * A writer that changes the spec or the labels, wherever the change was requested, increments `spec_version`.
  *
@@ -65,6 +65,8 @@ export interface ResourceColumns {
   readonly isFinished: boolean;
   /** Null: the time of the write, unless the row has one. */
   readonly finishedAt: string | null;
+  /** Since when the job waits for GPUs; null: it does not. */
+  readonly waitsSince: string | null;
 }
 
 /** A resource that the API did not make, as it is recorded before anything is known of its status. */
@@ -257,15 +259,16 @@ export async function markJobDeleted(sql: Sql, row: JobRow): Promise<readonly Go
 
 /**
  * For the projection: repeats the resource. Compares `resource_version`: only a newer one is written, so a row never goes back. False when
- * the row knew this one or a newer one.
+ * the row knew this one or a newer one. A release without `waits_since` does not write it, so the same version is written again if that column differs.
  */
 export async function writeResource(sql: Sql, jobId: string, resource: ResourceColumns): Promise<boolean> {
   const written = await sql.query(
     `UPDATE jobs
         SET uid = $2, spec = $3, status = $4, state = $5, summary = $6, resource_version = $7::numeric,
             finished_at = CASE WHEN $8 THEN coalesce(finished_at, $9::timestamptz, now()) ELSE NULL END,
-            labels = $11, spec_version = spec_version + CASE WHEN $10 THEN 1 ELSE 0 END, ${TOUCHED}
-      WHERE id = $1 AND (resource_version IS NULL OR uid IS NULL OR resource_version < $7::numeric)`,
+            labels = $11, spec_version = spec_version + CASE WHEN $10 THEN 1 ELSE 0 END, waits_since = $12::timestamptz, ${TOUCHED}
+      WHERE id = $1 AND (resource_version IS NULL OR uid IS NULL OR resource_version < $7::numeric
+                         OR (resource_version = $7::numeric AND waits_since IS DISTINCT FROM $12::timestamptz))`,
     [
       jobId,
       resource.uid,
@@ -278,6 +281,7 @@ export async function writeResource(sql: Sql, jobId: string, resource: ResourceC
       resource.finishedAt,
       resource.changesSpec,
       JSON.stringify(resource.labels),
+      resource.waitsSince,
     ],
   );
   return written.affected === 1;

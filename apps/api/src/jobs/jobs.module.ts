@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { FabricModule } from '../fabric/fabric.module.ts';
+import { PlansModule } from '../plans/plans.module.ts';
 import { CheckCalls } from './check-calls.ts';
+import { CheckPlan } from './check-plan.ts';
 import { JobCheckService } from './job-check.service.ts';
 import { JobHistoryController } from './job-history.controller.ts';
 import { JobHistoryService } from './job-history.service.ts';
@@ -12,11 +14,12 @@ import { RelatedRows } from './related-rows.ts';
 
 /** Jobs: what people ask for, and what became of it. */
 @Module({
-  imports: [FabricModule],
+  imports: [FabricModule, PlansModule],
   controllers: [JobsController, JobHistoryController],
   providers: [
     JobsService,
     CheckCalls,
+    CheckPlan,
     JobCheckService,
     JobHistoryService,
     RelatedRows,

@@ -8,6 +8,6 @@ import { ProjectPlanner } from './project-planner.ts';
 @Module({
   controllers: [PlansController],
   providers: [ProjectPlanner, PlansService, PlanResolvers],
-  exports: [PlanResolvers],
+  exports: [PlanResolvers, ProjectPlanner],
 })
 export class PlansModule {}

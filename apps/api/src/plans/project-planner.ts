@@ -1,5 +1,12 @@
 import { isDomainError } from '@coxswain/domain-error';
-import { OverBudgetError, PlannerLanes, QueueRefusedError } from '@coxswain/planner-process';
+import type { JobPlanAnswer, JobPlanQuestion } from '@coxswain/job-planning';
+import {
+  OverBudgetError,
+  type PlannerAnswer,
+  PlannerLanes,
+  type PlannerQuestion,
+  QueueRefusedError,
+} from '@coxswain/planner-process';
 import type { PlanAnswer, PlanRequest } from '@coxswain/planner/types';
 import type { Metrics } from '@coxswain/telemetry';
 import { Inject, Injectable } from '@nestjs/common';
@@ -70,11 +77,21 @@ export class ProjectPlanner {
   }
 
   /** The best layouts. LimitExceeded, OVER_BUDGET, what the planner refuses, or the reason of the signal. */
-  async plan(project: Project, request: PlanRequest, signal?: AbortSignal): Promise<PlanAnswer> {
+  plan(project: Project, request: PlanRequest, signal?: AbortSignal): Promise<PlanAnswer> {
+    return this.#timed(signal, () => this.#askInTurn(project, { kind: 'plan', request }, signal));
+  }
+
+  /** The plan of a job, as the operator asks for it. Rejects as {@link plan} does; undefined: the planner has no answer for it. */
+  planJob(project: Project, question: JobPlanQuestion, signal?: AbortSignal): Promise<JobPlanAnswer | undefined> {
+    const asked = { kind: 'planJob', question, options: { isBounded: true } } as const;
+    return this.#timed(signal, () => this.#askInTurn(project, asked, signal));
+  }
+
+  async #timed<T>(signal: AbortSignal | undefined, ask: () => Promise<T>): Promise<T> {
     const beganAtMs = this.#clock.now().getTime();
     const secondsSince = (): number => Math.max(0, this.#clock.now().getTime() - beganAtMs) / 1000;
     try {
-      const answer = await this.#askInTurn(project, request, signal);
+      const answer = await ask();
       this.#usualSeconds += NEWEST_SHARE * (secondsSince() - this.#usualSeconds);
       this.#ended('answered', secondsSince());
       return answer;
@@ -84,14 +101,18 @@ export class ProjectPlanner {
     }
   }
 
-  async #askInTurn(project: Project, request: PlanRequest, signal: AbortSignal | undefined): Promise<PlanAnswer> {
+  async #askInTurn<Q extends PlannerQuestion>(
+    project: Project,
+    question: Q,
+    signal: AbortSignal | undefined,
+  ): Promise<PlannerAnswer<Q['kind']>> {
     if (this.#most > 0 && this.#limits.plans.held(project.id) >= this.#most) {
       throw this.#refusal(project, `which is the most (${this.#most})`);
     }
     const giveBack = this.#limits.plans.hold(project.id);
     try {
       const options = { tenant: project.id, ...(signal === undefined ? {} : { signal }) };
-      return await afterWaiting(this.#planner.ask({ kind: 'plan', request }, options));
+      return await afterWaiting(this.#planner.ask(question, options));
     } catch (error) {
       // Where every project has one question waiting, no project has too many: that stays UNAVAILABLE.
       if (!(error instanceof QueueRefusedError) || error.reason === 'isFull') throw error;

@@ -1,4 +1,4 @@
-import type { TrainingJob } from '@coxswain/api-types';
+import type { Condition, TrainingJob } from '@coxswain/api-types';
 import { aJobSpec, anAttempt, aTrainingJob } from '@coxswain/api-types/testing';
 import { aLayout } from '@coxswain/layout/testing';
 import type { JobRow, RowState } from '../jobs/job-row.ts';
@@ -29,6 +29,7 @@ describe('what a row repeats of its resource', () => {
       changesSpec: false,
       isFinished: false,
       finishedAt: null,
+      waitsSince: null,
     });
   });
 
@@ -58,6 +59,16 @@ describe('what a row repeats of its resource', () => {
   it('says that it is being deleted when no operator has said anything', () => {
     const summary = resourceColumnsOf(aTrainingJob(), aJobRow({ desired_delete: true })).summary;
     expect(summary).toBe('The job is being deleted.');
+  });
+
+  it.each<[string, Condition['reason'] | undefined, string | null]>([
+    ['has waited since its condition changed, for GPUs', 'WaitingForCapacity', '2026-01-02T00:00:00.000Z'],
+    ['has waited since then for nodes that fit its topology', 'TopologyUnsatisfiable', '2026-01-02T00:00:00.000Z'],
+    ['waits for no GPUs while an object is missing', 'ObjectMissing', null],
+    ['waits for no GPUs before it is scheduled', undefined, null],
+  ])('%s', (_what, reason, want) => {
+    const conditions = reason === undefined ? [] : [{ ...(condition('Placed', 'False') as Condition), reason }];
+    expect(columnsOf({ state: 'Queued', conditions }).waitsSince).toBe(want);
   });
 
   it.each<[string, Partial<Status>, boolean, string | null]>([

@@ -9,6 +9,7 @@ import {
 } from '@coxswain/api-types';
 import { newestFailure } from '@coxswain/lifecycle';
 import { firstOf, type Sql, storableJson } from '@coxswain/persistence';
+import { isWaitingForCapacity, waitingSince } from '@coxswain/scheduling';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { DESIRED, type DesiredColumns, type RowState } from '../jobs/job-row.ts';
 import { shownLabels } from '../jobs/job-labels.ts';
@@ -100,6 +101,7 @@ export function resourceColumnsOf(job: TrainingJob, row: DesiredColumns | undefi
     changesSpec: row !== undefined && !asksTheSame(row, { ...row, spec: job.spec, labels }),
     isFinished: FINAL_JOB_STATES.has(state),
     finishedAt: finishTimeOf(job),
+    waitsSince: isWaitingForCapacity(job) ? timeOf(waitingSince(job)) : null,
   };
 }
 
@@ -165,6 +167,12 @@ function summaryWithoutStatus(state: RowState): string {
 function stateOf(job: TrainingJob, deleteAsked: boolean): RowState {
   if (deleteAsked || job.metadata.deletionTimestamp !== undefined) return 'Deleting';
   return job.status?.state ?? 'Queued';
+}
+
+/** A time that PostgreSQL reads; null for another text. */
+function timeOf(text: string): string | null {
+  const atMs = Date.parse(text);
+  return Number.isNaN(atMs) ? null : new Date(atMs).toISOString();
 }
 
 function finishTimeOf(job: TrainingJob): string | null {

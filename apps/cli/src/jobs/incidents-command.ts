@@ -1,3 +1,4 @@
+import { meaningOf } from '@coxswain/api-client';
 import {
   INCIDENT_ACTIONS,
   INCIDENT_KINDS,
@@ -64,11 +65,11 @@ function incidentText(items: readonly JobIncident[]): string {
 function paragraph(incident: JobIncident): readonly string[] {
   const { id, noticedAt, message, action, outcome, evidence = [], operations = [] } = incident;
   const lost = lostOf(incident);
-  const cameOf = outcome === undefined ? 'It is not over.' : INCIDENT_OUTCOMES[outcome];
+  const cameOf = outcome === undefined ? 'It is not over.' : meaningOf(INCIDENT_OUTCOMES, outcome);
   return [
     `${utcText(noticedAt)}  ${incidentSubject(incident)}  [${id}]`,
     `  Seen:     ${message}`,
-    `  Done:     ${INCIDENT_ACTIONS[action]}`,
+    `  Done:     ${meaningOf(INCIDENT_ACTIONS, action)}`,
     `  Came of:  ${cameOf}${lost === undefined ? '' : ` Lost: ${lost}.`}`,
     ...operations.map((one) => `  Last:     ${operationWords(one)}, for ${formatDuration(one.forMs)}`),
     ...(evidence.length === 0

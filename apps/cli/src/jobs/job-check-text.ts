@@ -1,20 +1,41 @@
-import type { GpuCounts, JobCheck } from '@coxswain/api-types';
+import { meaningOf } from '@coxswain/api-client';
+import type { GpuCounts, JobCheck, JobObstacle } from '@coxswain/api-types';
 import { columns } from '../output/output.ts';
 import { changeLines } from './explain-command.ts';
 
-/** Whether the job would not start by itself. A job that waits for GPUs does. */
-export function isInTheWay({ verdict }: JobCheck): boolean {
-  return verdict !== null && verdict.reason !== 'WaitingForCapacity';
+/** Whether the job would never start as things are. A job that waits for GPUs of others starts by itself. An API of an earlier release lists no obstacles. */
+export function isInTheWay({ verdict, obstacles, gpusWanted, gpus }: JobCheck): boolean {
+  if (obstacles !== undefined) return obstacles.some(({ effect }) => effect === 'NeedsChange');
+  const isTooLarge = gpus !== null && gpusWanted > gpus.total;
+  return verdict !== null && (isTooLarge || verdict.reason !== 'WaitingForCapacity');
+}
+
+const EFFECTS = { NeedsChange: 'needs a change', Waits: 'waits', MayFail: 'may fail' };
+
+function obstacleLines({ field, value, rule, change, effect }: JobObstacle): readonly string[] {
+  return [
+    `- ${field}${value === null ? '' : `: ${value}`} (${meaningOf(EFFECTS, effect)})`,
+    `  ${rule}`,
+    ...(change === null ? [] : [`  What to do: ${change}`]),
+  ];
+}
+
+function verdictLines(check: JobCheck): readonly string[] {
+  const { verdict, obstacles = [] } = check;
+  if (verdict === null && obstacles.length === 0)
+    return ['Nothing known is in the way of this job. It was not submitted.'];
+  if (verdict !== null && obstacles.length === 0)
+    return [`The job would not train at once: ${verdict.reason}`, verdict.sentence, ...changeLines(verdict)];
+  const title = isInTheWay(check) ? 'The job would not start as it is:' : 'Warning:';
+  return [`${title} ${verdict?.reason ?? obstacles[0]?.reason}`, ...obstacles.flatMap(obstacleLines)];
 }
 
 /** What `coxswain submit --check` prints. */
 export function checkText(check: JobCheck): string {
-  const { verdict, checked, notChecked, gpusWanted, gpus } = check;
+  const { checked, notChecked, gpusWanted, gpus } = check;
   const free = gpus === null ? 'unknown' : `${gpus.free} of ${gpus.total} free`;
   return [
-    ...(verdict === null
-      ? ['Nothing known is in the way of this job. It was not submitted.']
-      : [`The job would not train at once: ${verdict.reason}`, verdict.sentence, ...changeLines(verdict)]),
+    ...verdictLines(check),
     '',
     columns([
       ['GPUs:', `${gpusWanted} wanted, ${free}`],

@@ -1,3 +1,4 @@
+import { meaningOf } from '@coxswain/api-client';
 import type { Project, ProjectLimit } from '@coxswain/api-types';
 import { formatDuration } from '@coxswain/units';
 import type { Command } from 'commander';
@@ -101,7 +102,7 @@ function limitTable(items: readonly ProjectLimit[]): string {
     String(used),
     most === null ? 'no limit' : String(most),
     [
-      MEANINGS[name],
+      meaningOf(MEANINGS, name),
       ...(perSecond === null ? [] : [`${perSecond} a second come back`]),
       ...(perMinute === undefined ? [] : [`${perMinute} a minute come back`]),
     ].join('; ') + (counted === 'inReplica' ? ' (in the replica that answered)' : ''),

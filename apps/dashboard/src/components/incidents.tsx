@@ -1,3 +1,4 @@
+import { meaningOf } from '@coxswain/api-client';
 import {
   INCIDENT_ACTIONS,
   INCIDENT_OUTCOMES,
@@ -21,7 +22,7 @@ export function Incidents({ incidents }: { readonly incidents: readonly JobIncid
           </h3>
           <p>{incident.message}</p>
           <p>
-            {INCIDENT_ACTIONS[incident.action]} <CameOf incident={incident} />
+            {meaningOf(INCIDENT_ACTIONS, incident.action)} <CameOf incident={incident} />
           </p>
           <Evidence incident={incident} />
         </li>
@@ -35,7 +36,7 @@ function CameOf({ incident: { outcome, lostMs, redoneSteps = 0 } }: { readonly i
   const again = redoneSteps === 0 ? '' : `, with ${redoneSteps} steps trained again`;
   return (
     <strong>
-      {INCIDENT_OUTCOMES[outcome]}
+      {meaningOf(INCIDENT_OUTCOMES, outcome)}
       {lostMs !== undefined && ` ${formatDuration(lostMs)} were lost${again}.`}
     </strong>
   );

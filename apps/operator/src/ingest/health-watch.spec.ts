@@ -1,10 +1,11 @@
 /* More than 400 lines: all tests share one setup of launchers that report. */
 import type { RankWatermark } from '@coxswain/api-types';
 import { aLayout } from '@coxswain/layout/testing';
-import { readHeader, readRecord, watchHealth } from '@coxswain/health';
+import { GangStanding, readHeader, readRecord, watchHealth } from '@coxswain/health';
 import { TelemetryBudget } from './telemetry-budget.ts';
 import type { GangRoster, HealthReport, RunOfRanks } from './health-reports.ts';
 import { HealthWatch, type StacksOfRun } from './health-watch.ts';
+import type { StandingOf } from './watched-run.ts';
 
 const RUN: RunOfRanks = { jobUid: 'job-1', epoch: 1, incarnation: 1 };
 const ROSTER: GangRoster = {
@@ -25,6 +26,7 @@ class Setup {
   cpuMs = 0;
   roster: GangRoster | undefined = ROSTER;
   step = 0;
+  standingOf: StandingOf = (...made) => new GangStanding(...made);
   readonly watch: HealthWatch;
 
   constructor(
@@ -43,6 +45,7 @@ class Setup {
       },
       ...(records === undefined ? {} : { records }),
       ...(stacks === undefined ? {} : { stacks }),
+      standingOf: (...made) => this.standingOf(...made),
     });
   }
 
@@ -412,6 +415,50 @@ describe('jobs whose reports take too much', () => {
     expect(dueAt).toEqual(dueAlone);
     expect(Math.max(...perPass.slice(2))).toBeLessThanOrEqual(12);
     expect(setup.watch.evidenceOf('greedy-0', [0])).not.toHaveProperty('isLost');
+  });
+
+  /** A minute in which eight gangs of a greedy namespace do not train, beside one gang of another namespace. Costs are milliseconds of the thread. */
+  async function minuteBeside(costMs: { readonly check: number; readonly report: number }): Promise<{
+    readonly checks: number;
+    readonly standings: readonly string[];
+  }> {
+    let checks = 0;
+    class Huge extends GangStanding {
+      override check(nowMs: number): ReturnType<GangStanding['check']> {
+        checks += 1;
+        setup.cpuMs += costMs.check;
+        return super.check(nowMs);
+      }
+
+      override heartbeat(...reported: Parameters<GangStanding['heartbeat']>): void {
+        setup.cpuMs += costMs.report;
+        super.heartbeat(...reported);
+      }
+    }
+    const rosterOf = (jobUid: string): GangRoster => (jobUid === RUN.jobUid ? ROSTER : ONE);
+    const standingOf: StandingOf = (header, ...more) =>
+      header.nodes.length === 1 ? new Huge(header, ...more) : new GangStanding(header, ...more);
+    const setup: Setup = new Setup(undefined, undefined, new TelemetryBudget(), rosterOf);
+    setup.standingOf = standingOf;
+    const greedy = Array.from({ length: 8 }, (_, job) => ({ jobUid: `greedy-${job}`, epoch: 1, incarnation: 1 }));
+    const standings: string[] = [];
+    for (let second = 0; second < 60; second += 1) {
+      for (const run of greedy) setup.watch.heartbeat(run, { ranks: [{ rank: 0, alive: true, step: null }] });
+      await setup.train(1);
+      setup.watch.serve();
+      standings.push(...setup.watch.takeStandings().map(({ jobUid }) => jobUid));
+    }
+    return { checks, standings };
+  }
+
+  it.each<[string, { readonly check: number; readonly report: number }, number]>([
+    ['a check of a huge gang waits for its turn', { check: 200, report: 0 }, 62],
+    ['reports of a huge gang use the turns of its checks', { check: 1, report: 100 }, 8],
+  ])('use no more than their share for where a gang stands: %s', async (_sentence, costMs, most) => {
+    const { checks, standings } = await minuteBeside(costMs);
+    expect(checks).toBeLessThanOrEqual(most);
+    expect(standings).toContain(RUN.jobUid);
+    expect(new Set(standings).size).toBe(9);
   });
 
   it('give no evidence of their ranks after that, or before they are watched', async () => {

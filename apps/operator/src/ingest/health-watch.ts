@@ -17,7 +17,7 @@ import { isLater } from './progress-tracker.ts';
 import { TelemetryBudget } from './telemetry-budget.ts';
 import { TenantTurns } from './tenant-turns.ts';
 import { type TelemetryLoss, telemetryLossVerdict } from './telemetry-loss.ts';
-import { newWatched, noteStep, type Watched } from './watched-run.ts';
+import { newWatched, noteStep, type StandingOf, type Watched } from './watched-run.ts';
 
 /** Of a group that is declared, beside what detectors keep of it. */
 const NAME_BYTES = 48;
@@ -57,6 +57,7 @@ export class HealthWatch {
   readonly #budget: TelemetryBudget;
   readonly #turns: TenantTurns;
   readonly #idleMs: number;
+  readonly #standingOf: StandingOf;
   #reports: HealthReport[] = [];
   /** By job: only where it stands now is of use. */
   #standings = new Map<string, StandingReport>();
@@ -78,7 +79,10 @@ export class HealthWatch {
     readonly budget?: TelemetryBudget;
     /** Measures the time that detectors use, in milliseconds. */
     readonly cpuMs?: () => number;
+    /** Default: {@link GangStanding}. */
+    readonly standingOf?: StandingOf;
   }) {
+    this.#standingOf = parts.standingOf ?? ((...made) => new GangStanding(...made));
     this.#turns = new TenantTurns({ nowMs: parts.monotonicMs, cpuMs: parts.cpuMs ?? (() => performance.now()) });
     this.#budget = parts.budget ?? new TelemetryBudget();
     this.#stacks = parts.stacks;
@@ -106,7 +110,7 @@ export class HealthWatch {
       for (const group of processGroups) this.#declareGroup(watched, group);
     });
     const atMs = this.#now();
-    this.#follow(watched, (standing) => standing.heartbeat(atMs, { ranks, watermarks, processes }));
+    this.#note(watched, (standing) => standing.heartbeat(atMs, { ranks, watermarks, processes }));
     for (const mark of watermarks) {
       watched.speaking.add(mark.rank);
       watched.marks.set(mark.rank, mark);
@@ -122,7 +126,7 @@ export class HealthWatch {
     const watched = this.#watchedOf(run);
     noteStep(watched, step);
     if (watched === undefined) return;
-    this.#follow(watched, (standing) => standing.step(this.#now(), step, ranks));
+    this.#note(watched, (standing) => standing.step(this.#now(), step, ranks));
     if (watched.judge === undefined) return;
     const loss = notFinite?.loss ?? reported.loss;
     const gradNorm = notFinite?.gradNorm ?? reported.gradNorm;
@@ -133,17 +137,16 @@ export class HealthWatch {
   /** These ranks exited with 0, and their launcher ends. */
   finished(run: RunOfRanks, ranks: readonly number[]): void {
     const watched = this.#watchedOf(run);
-    if (watched !== undefined) this.#follow(watched, (standing) => standing.finished(this.#now(), ranks));
+    if (watched !== undefined) this.#note(watched, (standing) => standing.finished(this.#now(), ranks));
   }
 
   /** Advances time without a report. */
   tick(): void {
     for (const run of this.#watched.values()) {
-      if (run.judge !== undefined) {
-        run.pending.tick();
-        this.#takeTurn(run);
-      }
-      this.#checkStanding(run);
+      if (run.judge === undefined) continue;
+      run.pending.tick();
+      run.isStandingDue = true;
+      this.#takeTurn(run);
     }
   }
 
@@ -251,7 +254,7 @@ export class HealthWatch {
     const slow = { ...HEALTH_SETTINGS.slow, windowMs: this.#windowMs };
     try {
       watched.judge = watchHealth(header, { ...HEALTH_SETTINGS, slow });
-      watched.standing = new GangStanding(header, { standing: { ...HEALTH_SETTINGS.standing, idleMs: this.#idleMs } });
+      watched.standing = this.#standingOf(header, { standing: { ...HEALTH_SETTINGS.standing, idleMs: this.#idleMs } });
     } catch (error) {
       return this.#lose(watched, { bound: 'failed', error });
     }
@@ -278,6 +281,7 @@ export class HealthWatch {
   #judgePending(watched: Watched | undefined): void {
     if (watched === undefined) return;
     for (const record of watched.pending.take(watched.marks, this.#now())) this.#observe(watched, record);
+    this.#checkStanding(watched);
     this.#count(watched);
   }
 
@@ -293,7 +297,10 @@ export class HealthWatch {
     }
   }
 
+  /** Part of a turn: it visits each rank of a gang that does not train. */
   #checkStanding(watched: Watched): void {
+    if (!watched.isStandingDue) return;
+    watched.isStandingDue = false;
     const { jobUid, epoch, incarnation } = watched;
     const { standing, verdict } = this.#follow(watched, (one) => one.check(this.#now())) ?? {};
     if (standing !== undefined) this.#standings.set(jobUid, { jobUid, epoch, incarnation, standing });
@@ -315,6 +322,11 @@ export class HealthWatch {
       this.#lose(watched, { bound: 'failed', error });
       return [];
     }
+  }
+
+  /** Reports cannot wait, because a later one says nothing about them. Their time is charged to the namespace of the job. */
+  #note(watched: Watched, use: (standing: GangStanding) => void): void {
+    this.#turns.charge(watched.jobUid, () => this.#follow(watched, use));
   }
 
   #follow<T>(watched: Watched, use: (standing: GangStanding) => T): T | undefined {

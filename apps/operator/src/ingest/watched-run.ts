@@ -10,6 +10,8 @@ export interface Watched extends RunOfRanks {
   rosterRequestedAtMs: number;
   judge: ReturnType<typeof watchHealth> | undefined;
   standing: GangStanding | undefined;
+  /** A second has passed since it was checked. */
+  isStandingDue: boolean;
   /** Its detectors ended before it did; it has none until its next start. */
   isLost: boolean;
   /** Its attempt is over: it is forgotten once reports that are held back were reported. */
@@ -30,6 +32,9 @@ export interface Watched extends RunOfRanks {
   hasStacks: boolean;
 }
 
+/** Makes what follows where the ranks of a run stand. */
+export type StandingOf = (...made: ConstructorParameters<typeof GangStanding>) => GangStanding;
+
 /** A run that has reported nothing yet. */
 export function newWatched({ jobUid, epoch, incarnation }: RunOfRanks): Watched {
   return {
@@ -39,6 +44,7 @@ export function newWatched({ jobUid, epoch, incarnation }: RunOfRanks): Watched 
     rosterRequestedAtMs: Number.NEGATIVE_INFINITY,
     judge: undefined,
     standing: undefined,
+    isStandingDue: false,
     isLost: false,
     isOver: false,
     groups: new Set<string>(),

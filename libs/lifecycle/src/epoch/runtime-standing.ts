@@ -4,8 +4,9 @@ import {
   runtimeName,
   type RuntimeSnapshot,
   type TrainingJobSpec,
+  type TrainingRuntime,
 } from '@coxswain/api-types';
-import { runtimeRefusal } from '@coxswain/runtime';
+import { readRuntime, runtimeRefusal } from '@coxswain/runtime';
 import type { Facts } from '../observation/facts.ts';
 import { recordedConditions } from '../record/job-record.ts';
 
@@ -47,6 +48,16 @@ export function conditionBeforeReading(facts: Facts, type: 'Accepted' | 'Placed'
   const recorded = findCondition(recordedConditions(facts.job), type);
   const isCurrent = recorded?.status === 'False' && recorded.observedGeneration === facts.generation;
   return isCurrent && isRuntimeUnknown(facts) ? recorded : undefined;
+}
+
+/** Why a job that is not submitted could not use the runtime that it names; undefined if it could. `runtime` undefined: there is none of that name. */
+export function describeRuntimeProblem(
+  { namespace, spec }: { readonly namespace: string; readonly spec: TrainingJobSpec },
+  runtime: TrainingRuntime | undefined,
+): string | undefined {
+  if (spec.runtimeRef === undefined) return undefined;
+  if (runtime === undefined) return missing(spec.runtimeRef, namespace);
+  return runtimeRefusal({ namespace, spec }, readRuntime(runtime));
 }
 
 function missing(ref: NonNullable<TrainingJobSpec['runtimeRef']>, namespace: string): string {
