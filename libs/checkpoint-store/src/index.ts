@@ -1,0 +1,4 @@
+export type { CheckpointStore } from './checkpoint-store.ts';
+export { openStore } from './open-store.ts';
+export { runReading } from './reading/run-reading.ts';
+export { StoreError } from './store-error.ts';
