@@ -104,12 +104,23 @@ export const FOLDER_ORDER = {
     'config',
   ],
   'libs/checkpoint': [
+    // which saves stay
+    'retention',
     // looks at whole saves
     'verify',
     // what each format is
     'formats',
     // what all formats share
     'read',
+  ],
+  'libs/checkpoint-store': [
+    'pruning',
+    'reading',
+    's3',
+    'directory',
+    'checkpoint-store.ts',
+    'store-location.ts',
+    'store-error.ts',
   ],
   'libs/engines': ['adapters', 'megatron'],
   'libs/fabric': ['place', 'bound', 'arrange', 'units', 'capacity', 'traffic', 'snapshots', 'nodes'],

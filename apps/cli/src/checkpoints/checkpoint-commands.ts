@@ -4,13 +4,14 @@ import { type Command, Option } from 'commander';
 import type { Session } from '../session/session.ts';
 import { findingLines, type ReadSave, saveTable } from './checkpoint-tables.ts';
 import { lookAtSave } from './look-at-save.ts';
+import { addPruneCommand } from './prune-command.ts';
 import { addStoreOptions, type StoreOptions } from './opened-store.ts';
 
-/** Adds `checkpoint show` and `checkpoint verify`, which read a save in a directory or a bucket. No server is asked, and no engine is needed. */
+/** Adds `checkpoint show`, `verify` and `prune`, which read saves in a directory or a bucket. No server is asked, and no engine is needed. */
 export function addCheckpointCommands(program: Command, session: Session): void {
   const checkpoint = program
     .command('checkpoint')
-    .description('read a checkpoint in a directory or a bucket: what it holds, and whether it is good');
+    .description('read checkpoints in a directory or a bucket: what they hold, whether they are good, which can go');
   addStoreOptions(checkpoint.command('show'))
     .argument('<location>', LOCATION_HELP)
     .description('say what a save holds, from its metadata alone')
@@ -36,6 +37,7 @@ export function addCheckpointCommands(program: Command, session: Session): void 
       const isRead = found.state !== undefined;
       if (!isRead || (found.verdict !== 'sound' && found.verdict !== 'unverifiable')) session.setExitCode(1);
     });
+  addPruneCommand(checkpoint, session);
 }
 
 const LOCATION_HELP = 'directory of one save, such as checkpoint/step-1000, or s3://BUCKET/PREFIX';

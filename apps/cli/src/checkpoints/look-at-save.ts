@@ -1,5 +1,5 @@
 import { type Level, type SaveLook, type StoredFile, verifySave } from '@coxswain/checkpoint';
-import { type CheckpointStore, runReading } from '@coxswain/checkpoint-store';
+import { type ReadableStore, runReading } from '@coxswain/checkpoint-store';
 import { formatBytes } from '@coxswain/units';
 import { crc32 } from 'node:zlib';
 import type { Session } from '../session/session.ts';
@@ -27,7 +27,7 @@ export async function lookAtSave(
 /** Verifies the save that these files of a store are. */
 export async function verifyFiles(
   { signal }: Session,
-  store: CheckpointStore,
+  store: ReadableStore,
   files: readonly StoredFile[],
   { level, onBytes }: { readonly level: Level; readonly onBytes: (bytes: number) => void },
 ): Promise<SaveLook> {

@@ -2,6 +2,9 @@ import type { Reading, StoredFile } from '@coxswain/checkpoint';
 import type { CheckpointStore } from '../checkpoint-store.ts';
 import { ReadAhead, type RangeReader } from './read-ahead.ts';
 
+/** What a reading needs of a store. */
+export type ReadableStore = Pick<CheckpointStore, 'isRemote' | 'read'>;
+
 /** What happens while a {@link Reading} runs. */
 export interface ReadingOptions {
   /** Receives how many bytes each read gave. */
@@ -11,7 +14,7 @@ export interface ReadingOptions {
 
 /** Runs a reading of a save whose `files` the store listed, and returns what it found. Rejects once `signal` is aborted. */
 export async function runReading<Found>(
-  store: CheckpointStore,
+  store: ReadableStore,
   files: readonly StoredFile[],
   reading: Reading<Found>,
   { onBytes, signal }: ReadingOptions = {},
@@ -28,7 +31,7 @@ export async function runReading<Found>(
   return step.value;
 }
 
-function readerOf(store: CheckpointStore, files: readonly StoredFile[]): RangeReader {
+function readerOf(store: ReadableStore, files: readonly StoredFile[]): RangeReader {
   const read: RangeReader = (path, offset, length) => store.read(path, offset, length);
   if (!store.isRemote) return read;
   const ahead = new ReadAhead(read, new Map(files.map(({ path, bytes }) => [path, bytes])));

@@ -1,2 +1,1 @@
 export { FaultyServer } from './faulty-server.ts';
-export { Killed, MemoryStore } from './memory-store.ts';
