@@ -104,6 +104,8 @@ export const FOLDER_ORDER = {
     'config',
   ],
   'libs/checkpoint': [
+    // which saves stay
+    'retention',
     // who loads a save
     'loads',
     // looks at whole saves
@@ -112,6 +114,15 @@ export const FOLDER_ORDER = {
     'formats',
     // what all formats share
     'read',
+  ],
+  'libs/checkpoint-store': [
+    'pruning',
+    'reading',
+    's3',
+    'directory',
+    'checkpoint-store.ts',
+    'store-location.ts',
+    'store-error.ts',
   ],
   'libs/engines': ['adapters', 'megatron'],
   'libs/fabric': ['place', 'bound', 'arrange', 'units', 'capacity', 'traffic', 'snapshots', 'nodes'],

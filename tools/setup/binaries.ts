@@ -29,14 +29,20 @@ export async function ensureBinaries(names: readonly BinaryName[], progress: Pro
 /** What {@link ensureBinaries} will have to do. Asks whether the official downloads are in reach. */
 export async function binaryTasks(names: readonly BinaryName[]): Promise<Task[]> {
   const missing = await missingBinaries(names);
-  const [first] = missing;
-  if (first === undefined) {
-    return [];
+  const published = missing.filter((name) => releaseOf(name) !== undefined);
+  const first = published.map(releaseOf).find((release) => release !== undefined);
+  if (first !== undefined && (await publishedSum(first)) !== undefined) {
+    const title = `download of ${published.join(', ')}`;
+    const waitSeconds = DOWNLOAD_SECONDS * published.length;
+    return [
+      { title, lane: 'programs', cpuSeconds: 0, parallel: 1, waitSeconds },
+      ...buildTasksOf(missing.filter((name) => !published.includes(name))),
+    ];
   }
-  if ((await publishedSum(releaseOf(first))) !== undefined) {
-    const title = `download of ${missing.join(', ')}`;
-    return [{ title, lane: 'programs', cpuSeconds: 0, parallel: 1, waitSeconds: DOWNLOAD_SECONDS * missing.length }];
-  }
+  return buildTasksOf(missing);
+}
+
+function buildTasksOf(missing: readonly BinaryName[]): Task[] {
   return buildsOf(missing).map(({ build, wanted }) => ({
     title: `build of ${build.name} ${BINARY_VERSIONS[wanted[0]]}`,
     lane: build.lane,
@@ -59,7 +65,9 @@ async function makeMissing(names: readonly BinaryName[], progress: Progress): Pr
   const workshop = mkdtempSync(join(root, UNFINISHED));
   try {
     for (const name of await missingBinaries(names)) {
-      if (!(await downloaded(name, workshop, progress))) {
+      const release = releaseOf(name);
+      if (release === undefined) continue;
+      if (!(await downloaded({ name, release }, workshop, progress))) {
         break; // One host out of reach means the others are too, and each would cost its own wait.
       }
     }
@@ -69,7 +77,7 @@ async function makeMissing(names: readonly BinaryName[], progress: Progress): Pr
   }
 }
 
-function releaseOf(name: BinaryName): Release {
+function releaseOf(name: BinaryName): Release | undefined {
   return officialRelease(name, process.arch === 'x64' ? 'amd64' : 'arm64');
 }
 
@@ -77,8 +85,11 @@ function releaseOf(name: BinaryName): Release {
 const DOWNLOAD_SECONDS = 5;
 const UNFINISHED = 'unfinished-';
 
-async function downloaded(name: BinaryName, workshop: string, progress: Progress): Promise<boolean> {
-  const release = releaseOf(name);
+async function downloaded(
+  { name, release }: { readonly name: BinaryName; readonly release: Release },
+  workshop: string,
+  progress: Progress,
+): Promise<boolean> {
   const published = await publishedSum(release);
   if (published === undefined) {
     progress.say(`  ${new URL(release.url).host} is out of reach; building from source instead`);
@@ -104,7 +115,7 @@ async function buildFromSource(missing: readonly BinaryName[], workshop: string,
   const noGo = await whyNoGo();
   if (noGo !== undefined) {
     throw new Error(
-      `${missing.join(', ')}: the official downloads are out of reach and ${noGo}; install Go 1.21 or later, ` +
+      `${missing.join(', ')}: there is no official download in reach and ${noGo}; install Go 1.21 or later, ` +
         'or set KUBEBUILDER_ASSETS to a folder that has these programs at ' +
         missing.map((name) => `${name} ${BINARY_VERSIONS[name]}`).join(', '),
     );

@@ -20,7 +20,7 @@ export function committedSum(release: Release): string | undefined {
 export async function writeCommittedSums(): Promise<number> {
   const known = sums();
   const names = Object.keys(BINARY_VERSIONS) as BinaryName[];
-  const releases = names.flatMap((name) => ARCHITECTURES.map((arch) => officialRelease(name, arch)));
+  const releases = names.flatMap((name) => ARCHITECTURES.flatMap((arch) => officialRelease(name, arch) ?? []));
   const entries = await Promise.all(
     releases.map(async (release) => {
       const sum = await publishedSum(release);

@@ -10,7 +10,15 @@ import { stopCommands } from './run-command.ts';
 import { ensureUpstreamEngines, upstreamTasks } from './upstream-engines.ts';
 
 /** What can be prepared on its own. */
-export const SETUP_PARTS = ['cluster', 'test-programs', 'python', 'builds', 'browser', 'upstream-engines'] as const;
+export const SETUP_PARTS = [
+  'cluster',
+  'test-programs',
+  'python',
+  'builds',
+  'browser',
+  'object-store',
+  'upstream-engines',
+] as const;
 /** One entry of {@link SETUP_PARTS}. */
 export type SetupPart = (typeof SETUP_PARTS)[number];
 
@@ -21,11 +29,14 @@ export const PART_MEANINGS: Record<SetupPart, string> = {
   python: 'Python environment of the engines, with PyTorch',
   builds: 'API, dashboard and launcher',
   browser: 'Chromium, for tests of the dashboard',
+  'object-store': 'gofakes3, an S3 server; only if named, or a test that runs it is',
   'upstream-engines': 'TorchTitan, DeepSpeed, Transformers and ft_launcher; only if named, or a test that runs them is',
 };
 
 /** What is prepared unless parts are named. */
-export const USUAL_PARTS: readonly SetupPart[] = SETUP_PARTS.filter((part) => part !== 'upstream-engines');
+export const USUAL_PARTS: readonly SetupPart[] = SETUP_PARTS.filter(
+  (part) => part !== 'object-store' && part !== 'upstream-engines',
+);
 
 /** What `npm run quickstart` needs. */
 export const QUICKSTART_PARTS: readonly SetupPart[] = ['cluster', 'python', 'builds'];
@@ -33,6 +44,7 @@ export const QUICKSTART_PARTS: readonly SetupPart[] = ['cluster', 'python', 'bui
 const PROGRAMS: Partial<Record<SetupPart, readonly BinaryName[]>> = {
   cluster: ['etcd', 'kube-apiserver', 'kube-scheduler', 'kube-controller-manager'],
   'test-programs': ['kubectl', 'helm', 'kwok'],
+  'object-store': ['gofakes3'],
 };
 
 /** What to prepare, and where to tell about it. */

@@ -1,4 +1,5 @@
-import { expectedSum, officialRelease } from './official-releases.ts';
+import type { BinaryName } from '@coxswain/local-cluster';
+import { expectedSum, officialRelease, type Release } from './official-releases.ts';
 
 const SUM = 'a'.repeat(64);
 const OTHER = 'b'.repeat(64);
@@ -23,6 +24,16 @@ describe('official releases', () => {
     ['a web page instead of a sum', 'kubectl', '<html>Please log in</html>', undefined],
     ['a release record without digests', 'kwok', JSON.stringify({ assets: [{ name: 'kwok-linux-amd64' }] }), undefined],
   ] as const)('reads the checksum from %s', (_, name, text, expected) => {
-    expect(expectedSum(officialRelease(name, 'amd64'), text)).toBe(expected);
+    expect(expectedSum(releaseOf(name), text)).toBe(expected);
   });
 });
+
+it('knows no download of a program whose project publishes none', () => {
+  expect(officialRelease('gofakes3', 'amd64')).toBeUndefined();
+});
+
+function releaseOf(name: BinaryName): Release {
+  const release = officialRelease(name, 'amd64');
+  if (release === undefined) throw new Error(`${name} has no release`);
+  return release;
+}

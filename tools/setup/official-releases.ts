@@ -14,8 +14,8 @@ export interface ChecksumSource {
   readonly url: string;
 }
 
-/** The official download of `name` for `arch` (Go's word: amd64, arm64). */
-export function officialRelease(name: BinaryName, arch: string): Release {
+/** The official download of `name` for `arch` (Go's word: amd64, arm64); undefined if its project publishes none. */
+export function officialRelease(name: BinaryName, arch: string): Release | undefined {
   const version = BINARY_VERSIONS[name];
   switch (name) {
     case 'etcd': {
@@ -43,6 +43,8 @@ export function officialRelease(name: BinaryName, arch: string): Release {
           url: `https://api.github.com/repos/kubernetes-sigs/kwok/releases/tags/v${version}`,
         },
       };
+    case 'gofakes3':
+      return undefined;
     case 'kube-apiserver':
     case 'kube-scheduler':
     case 'kube-controller-manager':

@@ -92,6 +92,8 @@ export const PYTHON: Part = {
 const NEEDS_OF_FILES: Readonly<Record<string, SetupPart>> = {
   'e2e/real-engines.itest.ts': 'upstream-engines',
   'e2e/slow-torchtitan.itest.ts': 'upstream-engines',
+  'apps/cli/src/checkpoints/bucket.itest.ts': 'object-store',
+  'libs/checkpoint-store/src/s3/s3-store.itest.ts': 'object-store',
 };
 
 /** Tests that take minutes each. CI leaves them to `npm run campaign -- long-tests`, so that it ends while somebody waits for it. */

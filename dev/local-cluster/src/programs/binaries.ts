@@ -18,6 +18,7 @@ export const BINARY_VERSIONS = {
   kubelet: '1.37.0',
   'kube-proxy': '1.37.0',
   coredns: '1.15.0',
+  gofakes3: '1.2.0',
 } as const;
 
 /** One of the programs of a local cluster. */
@@ -38,6 +39,7 @@ const MODULES: Partial<Record<BinaryName, string>> = {
   kubelet: 'node',
   'kube-proxy': 'node',
   coredns: 'coredns',
+  gofakes3: 'gofakes3',
 };
 
 /** Where everything that takes long to make is kept between runs. */

@@ -86,6 +86,28 @@ export function megatronFormat(layoutFormat: string): (MegatronUse & { readonly 
   return format?.megatron && { ...format.megatron, isObserved: does(format, 'megatron-lm', 'save') };
 }
 
+/** The step in the name of a folder that holds a save of some engine; undefined if the name is not that of a save. */
+export function stepOfDirectory(name: string): number | undefined {
+  for (const { saves } of Object.values(FORMATS_WITH_SAVES)) {
+    const digits = saves.directory.exec(name)?.[1];
+    if (digits !== undefined) return Number(digits);
+  }
+  return undefined;
+}
+
+/** The files in which engines name their newest save. */
+export function savePointers(): readonly NonNullable<SaveNaming['pointer']>[] {
+  return Object.values(FORMATS_WITH_SAVES).flatMap(({ saves }) => saves.pointer ?? []);
+}
+
+/** Whether a file makes a directory a save of some format, alone or with others: without such files no engine loads it. */
+export function isMarkerFile(path: string): boolean {
+  const alone = new Set([path]);
+  return FORMATS.some(
+    ({ indexFile, jsonFiles = [], detect }) => path === indexFile || jsonFiles.includes(path) || detect(alone),
+  );
+}
+
 function does(format: CheckpointFormat, engine: EngineName, what: 'save' | 'start'): boolean {
   return format.engines.some((use) => use.engine === engine && use.does.includes(what));
 }

@@ -26,5 +26,8 @@ export function* readBytes(path: string, offset: number, length: number): Readin
   return yield { path, offset, length };
 }
 
+/** Stands in a save from the begin of its deletion to its end. */
+export const DELETION_FILE = '.coxswain-deletion';
+
 /** CRC-32 (ISO 3309, as in zip) of bytes that follow bytes with the CRC-32 `before`, 0 at the start. */
 export type Crc32 = (bytes: Uint8Array, before: number) => number;

@@ -7,7 +7,7 @@ import { RECOGNISED } from '../formats/recognised/recognised.ts';
 import { SAFETENSORS } from '../formats/safetensors/safetensors.ts';
 import { TRAINER } from '../formats/safetensors/trainer.ts';
 import { TORCH_DIST } from '../formats/torch-dist/torch-dist.ts';
-import type { Reading, StoredFile } from '../read/save-files.ts';
+import { DELETION_FILE, type Reading, type StoredFile } from '../read/save-files.ts';
 import type { Finding, FindingKind } from './finding.ts';
 import type { Look, LookOptions } from './look.ts';
 import { verifyDeepspeed } from './verify-deepspeed.ts';
@@ -30,6 +30,17 @@ export interface SaveLook extends Look {
 /** The worst first. */
 const KINDS: readonly FindingKind[] = ['damaged', 'incomplete', 'suspect', 'unverifiable'];
 
+const BEING_DELETED: Look = {
+  state: undefined,
+  findings: [
+    {
+      level: 'V0',
+      kind: 'incomplete',
+      sentence: `Its deletion has begun: it holds ${DELETION_FILE}, and files are missing.`,
+    },
+  ],
+};
+
 /** Files that show the format of a save whose index is missing, or that has none. */
 const FORMAT_OF_FILE: readonly (readonly [pattern: RegExp, format: string])[] = [
   [/^[^/]*\.distcp$/, DCP.names[0]],
@@ -42,7 +53,7 @@ const FORMAT_OF_FILE: readonly (readonly [pattern: RegExp, format: string])[] = 
 export function* verifySave(files: readonly StoredFile[], options: LookOptions): Reading<SaveLook> {
   const paths = new Set(files.map(({ path }) => path));
   const format = detectFormat(paths)?.names[0] ?? formatOfFiles([...paths]);
-  const look = yield* lookOf(format, files, options);
+  const look: Look = paths.has(DELETION_FILE) ? BEING_DELETED : yield* lookOf(format, files, options);
   return { ...look, format: look.foundFormat ?? format, verdict: verdictOf(look.findings) };
 }
 

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+/** Which saves of a job stay. Without a policy every save stays. */
+export const RetentionPolicy = z
+  .strictObject({
+    keepNewestVerified: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .describe('Number of the newest verified saves that stay. A save that is newer than one of them stays too.'),
+    keepEverySteps: z
+      .int()
+      .min(1)
+      .max(1_000_000_000)
+      .optional()
+      .describe('In each interval of so many steps, the first good save stays. Absent: none stays for that.'),
+    keepBestByLoss: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .optional()
+      .describe('Number of the verified saves with the lowest loss that stay. Absent: none stays for that.'),
+  })
+  .meta({ id: 'RetentionPolicy' });
+export type RetentionPolicy = z.infer<typeof RetentionPolicy>;

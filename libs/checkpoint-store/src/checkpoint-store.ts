@@ -1,0 +1,26 @@
+import type { StoredFile } from '@coxswain/checkpoint';
+
+/** More files than a checkpoint of 100,000 ranks has. */
+export const MAX_FILES = 1_000_000;
+
+/** A place that holds saves: a directory or a prefix of a bucket. Paths are relative to it, with `/`. */
+export interface CheckpointStore {
+  /** For messages, such as `s3://bucket/prefix`. */
+  readonly location: string;
+  /** Each read costs a round trip to another machine, so reads are worth combining. */
+  readonly isRemote: boolean;
+  /** All files. Links are listed and never followed. */
+  list(): Promise<readonly StoredFile[]>;
+  /** `length` bytes from `offset` on; fewer only if the file ends before. */
+  read(path: string, offset: number, length: number): Promise<Uint8Array>;
+  /**
+   * Writes a file, which appears whole or not at all; a large one in parts. Returns false, and changes nothing, if `ifAbsent` is set and
+   * the file exists.
+   */
+  write(path: string, chunks: FileChunks, options?: { readonly ifAbsent?: boolean }): Promise<boolean>;
+  /** Deletes files, in any order. A file that does not exist counts as deleted. */
+  remove(paths: readonly string[]): Promise<void>;
+}
+
+/** The bytes of a file, in order. */
+export type FileChunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;

@@ -1,0 +1,71 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DirectoryStore } from './directory-store.ts';
+
+let directory: string;
+let store: DirectoryStore;
+beforeEach(() => {
+  directory = join(mkdtempSync(join(tmpdir(), 'coxswain-store-')), 'saves');
+  mkdirSync(directory);
+  store = new DirectoryStore(directory);
+});
+afterEach(() => rmSync(join(directory, '..'), { recursive: true }));
+
+const text = (path: string): string => readFileSync(join(directory, path), 'utf8');
+const bytes = (content: string): readonly Uint8Array[] => [...content].map((each) => Buffer.from(each));
+
+describe('a directory of saves', () => {
+  it('writes a file whole, in folders that it makes, and lists it', async () => {
+    expect(await store.write('step-1/shards/0', bytes('content'))).toBe(true);
+    expect(text('step-1/shards/0')).toBe('content');
+    expect(await store.list()).toEqual([
+      { path: 'step-1/shards/0', bytes: 7, writtenMs: expect.any(Number) as number },
+    ]);
+  });
+
+  it('leaves nothing of a file that could not be written', async () => {
+    async function* broken(): AsyncGenerator<Uint8Array> {
+      yield await Promise.resolve(Buffer.from('half'));
+      throw new Error('the source is gone');
+    }
+    await expect(store.write('step-1/0', broken())).rejects.toThrow('the source is gone');
+    expect(await store.list()).toEqual([]);
+  });
+
+  it('leaves a file that exists as it is, if it must not exist', async () => {
+    expect(await store.write('marker', bytes('first'), { ifAbsent: true })).toBe(true);
+    expect(await store.write('marker', bytes('second'), { ifAbsent: true })).toBe(false);
+    expect([text('marker'), readdirSync(directory)]).toEqual(['first', ['marker']]);
+    await store.write('marker', bytes('third'));
+    expect(text('marker')).toBe('third');
+  });
+
+  it('deletes files and the folders that become empty, and no other', async () => {
+    await store.write('step-1/shards/0', bytes('0'));
+    await store.write('step-2/0', bytes('0'));
+    await store.write('step-2/1', bytes('1'));
+    await store.remove(['step-1/shards/0', 'step-2/0', 'step-3/never']);
+    expect([readdirSync(directory), readdirSync(join(directory, 'step-2'))]).toEqual([['step-2'], ['1']]);
+  });
+
+  it('deletes a link, not what it leads to', async () => {
+    const outside = join(directory, '../outside');
+    writeFileSync(outside, 'precious');
+    mkdirSync(join(directory, 'step-1'));
+    symlinkSync(outside, join(directory, 'step-1/0'));
+    symlinkSync(join(directory, '..'), join(directory, 'step-1/folder'));
+    expect((await store.list()).map(({ path, isLink }) => [path, isLink]).toSorted()).toEqual([
+      ['step-1/0', true],
+      ['step-1/folder', true],
+    ]);
+    await store.remove(['step-1/0', 'step-1/folder']);
+    expect([readFileSync(outside, 'utf8'), readdirSync(directory)]).toEqual(['precious', []]);
+  });
+
+  it.each(['../outside', '/etc/passwd', 'step-1/../../outside'])('has no file %s', async (path) => {
+    await expect(store.write(path, bytes('x'))).rejects.toThrow('is outside of');
+    await expect(store.remove([path])).rejects.toThrow('is outside of');
+    await expect(store.read(path, 0, 1)).rejects.toThrow('is outside of');
+  });
+});

@@ -1,0 +1,137 @@
+import type { StoredFile } from '@coxswain/checkpoint';
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { link, lstat, mkdir, open, opendir, rename, rmdir, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type CheckpointStore, type FileChunks, MAX_FILES } from '../checkpoint-store.ts';
+import { StoreError } from '../store-error.ts';
+
+/** Saves below a directory. */
+export class DirectoryStore implements CheckpointStore {
+  readonly location: string;
+  readonly isRemote = false;
+
+  constructor(directory: string) {
+    this.location = directory;
+  }
+
+  async list(): Promise<readonly StoredFile[]> {
+    const files: StoredFile[] = [];
+    for (const folders = ['']; folders.length > 0;) {
+      const folder = folders.pop() ?? '';
+      for await (const entry of await opendir(join(this.location, folder))) {
+        const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+        if (entry.isDirectory()) folders.push(path);
+        else files.push(...(await this.#stored(path)));
+        if (files.length > MAX_FILES)
+          throw new StoreError(
+            'TooManyFiles',
+            `${this.location} holds more than ${String(MAX_FILES)} files. Name the directory of one save.`,
+          );
+      }
+    }
+    return files;
+  }
+
+  async read(path: string, offset: number, length: number): Promise<Uint8Array> {
+    const file = await open(this.#at(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const bytes = new Uint8Array(length);
+      let filled = 0;
+      while (filled < length) {
+        const { bytesRead } = await file.read(bytes, filled, length - filled, offset + filled);
+        if (bytesRead === 0) break;
+        filled += bytesRead;
+      }
+      return bytes.subarray(0, filled);
+    } finally {
+      await file.close();
+    }
+  }
+
+  async write(path: string, chunks: FileChunks, { ifAbsent = false } = {}): Promise<boolean> {
+    const target = this.#at(path);
+    const draft = `${target}.${randomUUID()}.part`;
+    await mkdir(dirname(target), { recursive: true });
+    try {
+      await writeDurably(draft, chunks);
+      if (!ifAbsent) await rename(draft, target);
+      else if (!(await linked(draft, target))) return false;
+      await sync(dirname(target));
+      return true;
+    } finally {
+      await unlinkIfThere(draft);
+    }
+  }
+
+  async remove(paths: readonly string[]): Promise<void> {
+    for (const path of paths) await unlinkIfThere(this.#at(path));
+    const folders = new Set(paths.map((path) => dirname(path)));
+    for (const folder of folders) await this.#removeEmpty(folder);
+  }
+
+  /** None if it was deleted since its directory was read. */
+  async #stored(path: string): Promise<readonly StoredFile[]> {
+    try {
+      const stats = await lstat(join(this.location, path));
+      return [{ path, bytes: stats.size, writtenMs: stats.mtimeMs, ...(stats.isFile() ? {} : { isLink: true }) }];
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return [];
+      throw error;
+    }
+  }
+
+  /** Folders that became empty, up to the store itself. */
+  async #removeEmpty(folder: string): Promise<void> {
+    for (let at = folder; at !== '.'; at = dirname(at)) {
+      try {
+        await rmdir(this.#at(at));
+      } catch (error) {
+        if (codeOf(error) === 'ENOENT') continue;
+        return; // Something else is in it.
+      }
+    }
+  }
+
+  #at(path: string): string {
+    if (path.startsWith('/') || path.split('/').includes('..'))
+      throw new StoreError('InvalidLocation', `${path} is outside of ${this.location}.`);
+    return join(this.location, path);
+  }
+}
+
+async function writeDurably(path: string, chunks: FileChunks): Promise<void> {
+  const file = await open(path, 'wx');
+  try {
+    for await (const chunk of chunks) await file.writeFile(chunk);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** By a link, which fails if the file exists; a rename would replace it. */
+async function linked(draft: string, target: string): Promise<boolean> {
+  try {
+    await link(draft, target);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+async function sync(directory: string): Promise<void> {
+  const handle = await open(directory, constants.O_RDONLY);
+  await handle.sync().finally(() => handle.close());
+}
+
+async function unlinkIfThere(path: string): Promise<void> {
+  await unlink(path).catch((error: unknown) => {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  });
+}
+
+function codeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+}

@@ -1,0 +1,187 @@
+import { type ObjectStore, startObjectStore } from '@coxswain/test-harness';
+import type { StoreError } from '../store-error.ts';
+import { FaultyServer } from '../testing/faulty-server.ts';
+import type { S3Options } from './s3-options.ts';
+import { S3Store } from './s3-store.ts';
+
+const CREDENTIALS = { accessKeyId: 'key', secretAccessKey: 'secret' };
+
+let objects: ObjectStore;
+let proxy: FaultyServer;
+let prefixes = 0;
+beforeAll(async () => {
+  objects = await startObjectStore();
+  proxy = await FaultyServer.start(objects.endpoint);
+});
+afterAll(async () => {
+  await proxy.stop();
+  await objects.stop();
+});
+afterEach(() => proxy.heal());
+
+/** At a prefix of its own. */
+function newStore(options: Partial<S3Options> & { readonly bucket?: string } = {}): S3Store {
+  const { bucket = objects.bucket, ...rest } = options;
+  return new S3Store(
+    { kind: 'bucket', bucket, prefix: `run-${String(prefixes++)}/step 1+é` },
+    { endpoint: proxy.endpoint, credentials: CREDENTIALS, silenceMs: 2000, ...rest },
+  );
+}
+
+const bytesOf = (length: number): Uint8Array =>
+  Uint8Array.from({ length }, (_, index) => (index * 7 + (index >> 8)) % 256);
+
+describe('an S3 store', () => {
+  it('lists files with sizes and times, over more than one page, and only those below its prefix', async () => {
+    const store = newStore();
+    const other = newStore();
+    await other.write('other', [bytesOf(1)]);
+    proxy.limitPages(10);
+    for (let rank = 0; rank < 25; rank++) await store.write(`rank-${String(rank)}/0.distcp`, [bytesOf(3)]);
+    const files = await store.list();
+    expect(files.length).toBe(25);
+    expect(proxy.requests.filter(({ path }) => path.includes('list-type=2')).length).toBe(3);
+    expect(files.find(({ path }) => path === 'rank-3/0.distcp')).toEqual({
+      path: 'rank-3/0.distcp',
+      bytes: 3,
+      writtenMs: expect.any(Number) as number,
+    });
+  });
+
+  it.each<[string, readonly [offset: number, length: number], readonly [from: number, to: number]]>([
+    ['a range', [10, 20], [10, 30]],
+    ['a range that ends beyond the file', [90, 20], [90, 100]],
+    ['a range behind the file', [100, 20], [100, 100]],
+    ['nothing', [5, 0], [5, 5]],
+  ])('reads %s', async (_what, asked, got) => {
+    const store = newStore();
+    await store.write('file', [bytesOf(100)]);
+    expect([...(await store.read('file', ...asked))]).toEqual([...bytesOf(100).subarray(...got)]);
+  });
+
+  it('writes a file once if it must not exist', async () => {
+    const store = newStore();
+    expect(await store.write('marker', [bytesOf(3)], { ifAbsent: true })).toBe(true);
+    expect(await store.write('marker', [bytesOf(9)], { ifAbsent: true })).toBe(false);
+    expect((await store.list()).map(({ bytes }) => bytes)).toEqual([3]);
+    expect(await store.write('marker', [bytesOf(9)])).toBe(true);
+  });
+
+  it('writes a large file in parts, and cuts and joins chunks to parts', async () => {
+    const store = newStore({ partBytes: 1000 });
+    const bytes = bytesOf(3500);
+    await store.write('large', [bytes.subarray(0, 300), bytes.subarray(300, 2900), bytes.subarray(2900)]);
+    expect(Buffer.from(await store.read('large', 0, 9999)).equals(bytes)).toBe(true);
+    expect(proxy.requests.filter(({ method, path }) => method === 'PUT' && path.includes('partNumber')).length).toBe(4);
+  });
+
+  it('leaves no part of a large file that could not be written', async () => {
+    const store = newStore({ partBytes: 1000 });
+    async function* broken(): AsyncGenerator<Uint8Array> {
+      yield await Promise.resolve(bytesOf(2500));
+      throw new Error('the disk is gone');
+    }
+    await expect(store.write('large', broken())).rejects.toThrow('the disk is gone');
+    expect(await store.list()).toEqual([]);
+    expect(proxy.requests.at(-2)).toEqual({ method: 'DELETE', path: expect.stringContaining('uploadId') as string });
+  });
+
+  it('deletes more files than one request can name, and files that do not exist', async () => {
+    const store = newStore();
+    await store.write('kept', [bytesOf(1)]);
+    await store.write('file-1', [bytesOf(1)]);
+    await store.remove(Array.from({ length: 1001 }, (_, index) => `file-${String(index)}`));
+    expect((await store.list()).map(({ path }) => path)).toEqual(['kept']);
+  });
+
+  it('goes on where a connection broke, and does not read the same bytes again', async () => {
+    const store = newStore();
+    await store.write('file', [bytesOf(5000)]);
+    proxy.breakAfterBytes(1500);
+    const read = await store.read('file', 0, 5000);
+    expect(Buffer.from(read).equals(bytesOf(5000))).toBe(true);
+    expect(proxy.requests.filter(({ method }) => method === 'GET').map(({ range }) => range)).toEqual([
+      'bytes=0-4999',
+      'bytes=1500-4999',
+      'bytes=3000-4999',
+      'bytes=4500-4999',
+    ]);
+  });
+
+  it('waits for a slow server that sends', async () => {
+    const store = newStore({ silenceMs: 500 });
+    await store.write('file', [bytesOf(40)]);
+    proxy.sendByteEveryMs(25); // 1 s in all.
+    expect((await store.read('file', 0, 40)).length).toBe(40);
+  });
+
+  it('refuses to mix two versions of a file', async () => {
+    const store = newStore();
+    await store.write('file', [bytesOf(10)]);
+    await store.list();
+    await store.write('file', [bytesOf(20)]);
+    await expect(store.read('file', 0, 10)).rejects.toThrow(/file in s3:.* was written again while it was read\. Try/);
+  });
+});
+
+describe('an S3 store says what to do if', () => {
+  it.each<[string, () => S3Store, () => void, readonly [kind: string, message: RegExp]]>([
+    [
+      'the bucket does not exist',
+      () => newStore({ bucket: 'nowhere' }),
+      () => undefined,
+      ['NotFound', /Bucket nowhere does not exist at http.*AWS_ENDPOINT_URL/],
+    ],
+    [
+      'access is denied',
+      () => newStore(),
+      () => proxy.answer(403, 'AccessDenied'),
+      ['AccessDenied', /denies access to list objects.*need s3:ListBucket on bucket test/],
+    ],
+    [
+      'the key is not known',
+      () => newStore(),
+      () => proxy.answer(403, 'InvalidAccessKeyId'),
+      ['AccessDenied', /rejects the credentials .*AWS_PROFILE/],
+    ],
+    [
+      'the bucket is in another region',
+      () => newStore(),
+      () => proxy.answer(400, 'AuthorizationHeaderMalformed'),
+      ['Other', /in another region\. Set AWS_REGION/],
+    ],
+    [
+      'nothing listens',
+      () => newStore({ endpoint: 'http://127.0.0.1:1' }),
+      () => undefined,
+      ['Unreachable', /127\.0\.0\.1:1 does not answer \(ECONNREFUSED\)\. Check/],
+    ],
+    [
+      'the name of the server is unknown',
+      () => newStore({ endpoint: 'http://objects.invalid' }),
+      () => undefined,
+      ['Unreachable', /does not answer \((ENOTFOUND|EAI_AGAIN)\)/],
+    ],
+    [
+      'the server is silent',
+      () => newStore({ silenceMs: 100 }),
+      () => proxy.beSilent(),
+      ['Unreachable', /does not answer/],
+    ],
+  ])('%s', async (_what, store, fail, [kind, message]) => {
+    const asked = store();
+    fail();
+    const error = await asked.list().then(
+      () => undefined,
+      (reason: unknown) => reason as StoreError,
+    );
+    expect([error?.kind, error?.message]).toEqual([kind, expect.stringMatching(message)]);
+  });
+
+  it('the server goes silent while it sends', async () => {
+    const store = newStore({ silenceMs: 100 });
+    await store.write('file', [bytesOf(5000)]);
+    proxy.stallAfterBytes(0);
+    await expect(store.read('file', 0, 5000)).rejects.toThrow(/Cannot read file in s3.*does not answer/);
+  });
+});

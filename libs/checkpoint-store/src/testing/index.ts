@@ -1,0 +1,1 @@
+export { FaultyServer } from './faulty-server.ts';
