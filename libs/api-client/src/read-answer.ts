@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 
 /** The answer, or the place at which this release does not understand it. */
-export type ReadAnswer<T> =
+type ReadAnswer<T> =
   { readonly isRead: true; readonly answer: T } | { readonly isRead: false; readonly at: string };
 
 /** What a name means; the name itself if this release does not know it. */

@@ -17,7 +17,7 @@ export interface PodDemand {
 }
 
 /** A quota that refuses some pod of the job. */
-export interface QuotaObstacle {
+interface QuotaObstacle {
   readonly counts: keyof PodDemand;
   readonly needed: number;
   /** Whether the quota is too small even if the namespace is empty. */
