@@ -1,6 +1,7 @@
 import { LEVELS, type Level, verifySave } from '@coxswain/checkpoint';
 import { formatBytes } from '@coxswain/units';
 import { type Command, Option } from 'commander';
+import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { CliError } from '../cli-error.ts';
@@ -65,11 +66,16 @@ async function look(session: Session, directory: string, level: Level): Promise<
   const allBytes = files.reduce((sum, { bytes }) => sum + bytes, 0);
   let readBytes = 0;
   const tell = atMostEvery(session, QUIET_MS);
-  const found = await readFrom(directory, verifySave(files, { level, crc32 }), (bytes) => {
+  const found = await readFrom(directory, verifySave(files, { level, crc32, sha256 }), (bytes) => {
     readBytes += bytes;
     tell(() => `${formatBytes(readBytes)} of ${formatBytes(allBytes)} read`);
   });
   return { ...found, readBytes };
+}
+
+function sha256(): { readonly update: (bytes: Uint8Array) => void; readonly hex: () => string } {
+  const hash = createHash('sha256');
+  return { update: (bytes) => void hash.update(bytes), hex: () => hash.digest('hex') };
 }
 
 /** Prints a line on standard error if the last one is long enough ago. */
