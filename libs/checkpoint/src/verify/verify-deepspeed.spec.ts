@@ -120,7 +120,7 @@ type Damage = readonly [
   change: (save: MemorySave) => void,
 ];
 
-const DAMAGES: readonly Damage[] = [
+const DAMAGES: Damage[] = [
   [
     'without the file of a rank is incomplete',
     ['incomplete', 'V1'],
@@ -217,6 +217,25 @@ const DAMAGES: readonly Damage[] = [
       ),
   ],
 ];
+
+// Its first storage is the step that the optimizer counted.
+DAMAGES.push([
+  'whose step has no bytes is damaged',
+  ['damaged', 'V1'],
+  /File bf16_zero_pp_rank_1_.* has no record data\/9 for step/,
+  (save) =>
+    save.edit(RANK_1, (bytes) => repickled(bytes, (pickle) => pickle.replace('X\x01\0\0\x000', 'X\x01\0\0\x009'))),
+]);
+
+DAMAGES.push([
+  'that says more ranks than any training has is damaged',
+  ['damaged', 'V1'],
+  /is one of 2 parts, and 2147483647 ranks of data parallelism saved/,
+  (save) =>
+    save.edit(MODEL, (bytes) =>
+      repickled(bytes, (pickle) => pickle.replace(/(dp_world_sizeq.)K\x02/s, '$1J\xff\xff\xff\x7f')),
+    ),
+]);
 
 const DAMAGES_OF_STAGE_3: readonly Damage[] = [
   [

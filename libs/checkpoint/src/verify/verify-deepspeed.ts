@@ -5,6 +5,7 @@ import { type Grid, missingFiles, namesOf, readName, strayFiles } from '../forma
 import { type DeepspeedFiles, readDeepspeed } from '../formats/deepspeed/read-save.ts';
 import { readBytes, type Reading, type StoredFile } from '../read/save-files.ts';
 import type { SavedFacts, SavedState } from '../read/saved-state.ts';
+import { UnreadableSave } from '../read/unreadable-save.ts';
 import { allComparisons, describeCoverage } from './coverage.ts';
 import type { Finding, FindingKind, Level } from './finding.ts';
 import type { Look, LookOptions } from './look.ts';
@@ -232,8 +233,13 @@ function* checkOptimizerSteps({ optimizers, models }: DeepspeedFiles): Reading<r
     // Groups of parameters can have optimizers of their own; the first one of each rank is the same group.
     const step = states.groups.find((group) => group.step !== undefined)?.step;
     if (step === undefined) continue;
-    const count = typeof step === 'number' ? step : yield* places.scalarOf(step, 'step');
-    if (count !== undefined && !steps.has(count)) steps.set(count, path);
+    try {
+      const count = typeof step === 'number' ? step : yield* places.scalarOf(step, 'step');
+      if (count !== undefined && !steps.has(count)) steps.set(count, path);
+    } catch (error) {
+      if (!(error instanceof UnreadableSave)) throw error;
+      return [finding('damaged', `File ${path} ${error.message}.`)];
+    }
   }
   if (steps.size > 1) {
     const said = [...steps].map(([step, path]) => `${String(step)} (${path})`).slice(0, MAX_LISTED);

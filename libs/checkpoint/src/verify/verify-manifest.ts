@@ -109,7 +109,6 @@ function factsOf({ step, layout }: CheckpointManifest): SavedFacts {
 }
 
 /** Looks at a save of an engine that leaves a file for each rank, and nothing that is read here but their sizes and SHA-256. */
-// eslint-disable-next-line require-yield -- the manifest shows all that can be seen
 export function* verifyReference(files: readonly StoredFile[], options: LookOptions): Reading<Look> {
   const objects = files
     .filter(({ path }) => path !== MANIFEST_FILE)

@@ -15,7 +15,7 @@ export interface DividedState {
 }
 
 /** So many parts are listed; of a larger save each tensor is listed as one part whose place is not said. */
-const MAX_PARTS = 1_000_000;
+const MAX_PARTS = 500_000;
 
 interface OpenTensor {
   readonly key: string;
@@ -79,7 +79,8 @@ function partsOf(groups: readonly OptimizerGroup[], model: ModelFile | undefined
 }
 
 function closed({ key, dtype, kind, elements, chunks, end }: OpenTensor): SavedTensor {
-  return { key, dtype, kind, shape: [elements ?? end], chunks };
+  const unlisted = chunks.length === 0 && end > 0 ? [{ offsets: [0], sizes: [end], item: undefined }] : chunks;
+  return { key, dtype, kind, shape: [elements ?? end], chunks: unlisted };
 }
 
 interface FileToAdd {
@@ -188,6 +189,6 @@ function* addPart(
   if (isListed) {
     const item = yield* file.places.itemOf(flat, key, { from: start, count });
     open.chunks.push({ offsets: [open.end], sizes: [count], item });
-  } else if (open.chunks.length === 0) open.chunks.push({ offsets: [0], sizes: [elements ?? count], item: undefined });
+  }
   open.end += count;
 }
