@@ -51,7 +51,7 @@ export function* joinDividedState({ models, optimizers }: DeepspeedFiles, dataRa
   return { unreadable, tensors: [...tensors.values()].map(closed) };
 }
 
-/** A parameter of which no rank has the float32 copy is a tensor without parts. */
+/** A parameter whose float32 copy no rank has is a tensor without parts. */
 function addMissing(tensors: Map<string, OpenTensor>, models: readonly ModelFile[], isDivided: boolean): void {
   for (const { mp, states } of models) {
     for (const [name, shape] of states.shapes ?? []) {
