@@ -34,6 +34,13 @@ const replaced =
 
 const flipBit = (bytes: Uint8Array, at: number): Uint8Array => bytes.fill((bytes[at] ?? 0) ^ 1, at, at + 1);
 
+/** Flips a bit of a tensor's first element. */
+function flipIn(save: MemorySave, tensor: string): void {
+  const found = look(save, 'V1').state?.tensors.find(({ key }) => key === tensor);
+  const { file, offset } = found?.chunks[0]?.item ?? { file: '', offset: 0 };
+  save.edit(file, (bytes) => flipBit(bytes, offset));
+}
+
 function copyOf(save: MemorySave, from: string, to: string): void {
   save.edit(to, () => Uint8Array.from(save.files.get(from) ?? []));
 }
@@ -176,7 +183,7 @@ const DAMAGES: Damage[] = [
     'with a flipped bit is damaged',
     ['damaged', 'V3'],
     /File bf16_zero_pp_rank_1_.* has other bytes in data\/\d than were saved/,
-    (save) => save.edit(RANK_1, (bytes) => flipBit(bytes, 2816)),
+    (save) => flipIn(save, 'fp32.first.bias'),
   ],
   [
     'whose model states are of another step is suspect',
@@ -326,7 +333,7 @@ const DAMAGES_OF_UNIVERSAL: readonly Damage[] = [
     'with a flipped bit is damaged',
     ['damaged', 'V3'],
     /File zero\/first\.weight\/fp32\.pt has other bytes in data\/0 than were saved/,
-    (save) => save.edit('zero/first.weight/fp32.pt', (bytes) => flipBit(bytes, 768)),
+    (save) => flipIn(save, 'fp32.first.weight'),
   ],
 ];
 
