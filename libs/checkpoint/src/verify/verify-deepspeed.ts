@@ -148,7 +148,21 @@ function incomplete(
     ...missing.slice(0, MAX_LISTED).map((path) => finding('incomplete', `File ${path} is not there; ${saved}.`)),
     ...more,
     ...missingExperts(paths),
+    ...missingLayers(models, paths),
   ];
+}
+
+/** A pipeline saves a file for each layer, and numbers the parameters by layer. A layer that is a function has no file. */
+function missingLayers(models: DeepspeedFiles['models'], paths: readonly string[]): readonly Finding[] {
+  const layers = new Set(namesOf(paths).flatMap((name) => (name.kind === 'layer' ? [name.layer] : [])));
+  if (layers.size === 0) return [];
+  const named = models.flatMap(({ states }) =>
+    [...(states.shapes?.keys() ?? [])].flatMap((key) => /^(\d{1,6})\./.exec(key)?.[1] ?? []),
+  );
+  const missing = [...new Set(named.map(Number))].filter((layer) => !layers.has(layer));
+  return missing
+    .slice(0, MAX_LISTED)
+    .map((layer) => finding('incomplete', `Layer ${String(layer)} has no file, and its parameters are trained.`));
 }
 
 /** Each layer with experts has the same ones. */

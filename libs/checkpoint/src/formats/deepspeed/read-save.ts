@@ -4,6 +4,7 @@ import {
   type SavedChunk,
   type SavedObject,
   type SavedTensor,
+  type StoredItem,
   type TensorKind,
   volumeOf,
 } from '../../read/saved-state.ts';
@@ -22,6 +23,7 @@ export interface ModelFile {
   readonly mp: number;
   readonly dp: number;
   readonly states: ModelStates;
+  readonly places: TensorPlaces;
 }
 
 /** A file of optimizer states that was read. */
@@ -84,9 +86,9 @@ function* addFile(found: Found, name: DeepspeedName, save: TorchSave, prefix: st
       found.objects.push({ key: path.replace(/\.pt$/, ''), item: wholeOf(save) });
       return;
     case 'model': {
-      const file = { path, mp: name.mp, dp: name.dp ?? 0, states: readModelStates(value, visits) };
+      const file = { path, mp: name.mp, dp: name.dp ?? 0, states: readModelStates(value, visits), places };
       found.models.push(file);
-      yield* addModule(found, file, save, prefix);
+      yield* addModule(found, file, wholeOf(save), prefix);
       return;
     }
     default:
@@ -97,19 +99,19 @@ function* addFile(found: Found, name: DeepspeedName, save: TorchSave, prefix: st
 /** In stage 3 all ranks save the same buffers: those of the first rank are all. */
 function* addModule(
   { tensors, objects }: Found,
-  { dp, states }: ModelFile,
-  save: TorchSave,
+  { path, dp, states, places }: ModelFile,
+  item: StoredItem,
   prefix: string,
 ): Reading<void> {
   if (dp > 0) return;
-  objects.push(...states.objects.map((key) => ({ key: `${prefix}${key}`, item: wholeOf(save) })));
-  const own = states.tensors.filter(([key, tensor]) => !isPlaceholder(states, key, tensor));
-  tensors.push(...(yield* placeAll(own, new TensorPlaces(save), `${prefix}module.`, states)));
+  objects.push(...states.objects.map((key) => ({ key: `${prefix}${key}`, item })));
+  const own = states.tensors.filter(([, tensor]) => !isPlaceholder(path, tensor));
+  tensors.push(...(yield* placeAll(own, places, `${prefix}module.`, states.buffers)));
 }
 
 /** Stage 3 leaves a tensor without elements in the place of each parameter. */
-function isPlaceholder({ shapes }: ModelStates, key: string, tensor: ArchivedTensor): boolean {
-  return volumeOf(tensor.shape) === 0 && volumeOf(shapes?.get(key) ?? [0]) > 0;
+function isPlaceholder(path: string, tensor: ArchivedTensor): boolean {
+  return volumeOf(tensor.shape) === 0 && path.startsWith('zero_pp_rank_');
 }
 
 function ownPrefix(name: DeepspeedName, prefix: string): string {
@@ -128,14 +130,14 @@ function* placeAll(
   tensors: readonly (readonly [name: string, tensor: ArchivedTensor])[],
   places: TensorPlaces,
   prefix: string,
-  states?: ModelStates,
+  buffers: ReadonlySet<string> = new Set(),
 ): Reading<readonly SavedTensor[]> {
   const placed: SavedTensor[] = [];
   for (const [name, tensor] of tensors) {
     const item = yield* places.itemOf(tensor, name);
     const chunks: readonly SavedChunk[] =
       item === undefined ? [] : [{ offsets: tensor.shape.map(() => 0), sizes: tensor.shape, item }];
-    const kind: TensorKind = states?.shapes?.has(name) === false ? 'other' : 'parameter';
+    const kind: TensorKind = buffers.has(name) ? 'other' : 'parameter';
     placed.push({ key: `${prefix}${name}`, dtype: tensor.dtype, shape: tensor.shape, kind, chunks });
   }
   return placed;
