@@ -1,6 +1,7 @@
 import { type Level, type SaveLook, type StoredFile, verifySave } from '@coxswain/checkpoint';
 import { type ReadableStore, runReading } from '@coxswain/checkpoint-store';
 import { formatBytes } from '@coxswain/units';
+import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Session } from '../session/session.ts';
 import type { ReadSave } from './checkpoint-tables.ts';
@@ -31,7 +32,12 @@ export async function verifyFiles(
   files: readonly StoredFile[],
   { level, onBytes }: { readonly level: Level; readonly onBytes: (bytes: number) => void },
 ): Promise<SaveLook> {
-  return await runReading(store, files, verifySave(files, { level, crc32 }), { onBytes, signal });
+  return await runReading(store, files, verifySave(files, { level, crc32, sha256 }), { onBytes, signal });
+}
+
+function sha256(): { readonly update: (bytes: Uint8Array) => void; readonly hex: () => string } {
+  const hash = createHash('sha256');
+  return { update: (bytes) => void hash.update(bytes), hex: () => hash.digest('hex') };
 }
 
 /** Counts bytes, and prints a line on standard error if the last one is long enough ago. */

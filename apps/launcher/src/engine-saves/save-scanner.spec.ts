@@ -147,7 +147,7 @@ describe('a save that is not whole', () => {
       'whose other rank was killed before it had written',
       'deepspeed',
       () => (zero(4), rmSync(join(root, 'global_step4/zero_pp_rank_1_mp_rank_00_optim_states.pt'))),
-      'The checkpoint of step 4 (global_step4) is not complete: it has optimizer states of 1 ranks, and 2 train.',
+      'The checkpoint of step 4 (global_step4) is not complete: it has no zero_pp_rank_1_mp_rank_00_optim_states.pt.',
     ],
     [
       'whose other rank was killed while it wrote',

@@ -31,3 +31,10 @@ export const DELETION_FILE = '.coxswain-deletion';
 
 /** CRC-32 (ISO 3309, as in zip) of bytes that follow bytes with the CRC-32 `before`, 0 at the start. */
 export type Crc32 = (bytes: Uint8Array, before: number) => number;
+
+/** SHA-256 of bytes that come in pieces. */
+export interface Sha256 {
+  update: (bytes: Uint8Array) => void;
+  /** Of all pieces, in lower-case hexadecimal digits. */
+  hex: () => string;
+}

@@ -1,5 +1,5 @@
 /** A look at a save: how far, and what it finds. */
-import type { Crc32 } from '../read/save-files.ts';
+import type { Crc32, Sha256 } from '../read/save-files.ts';
 import type { SavedState } from '../read/saved-state.ts';
 import { type Finding, type Level, LEVELS } from './finding.ts';
 
@@ -7,6 +7,8 @@ import { type Finding, type Level, LEVELS } from './finding.ts';
 export interface LookOptions {
   readonly level: Level;
   readonly crc32: Crc32;
+  /** Absent: bytes are not compared with a manifest. */
+  readonly sha256?: () => Sha256;
 }
 
 /** What a look at a save found. */

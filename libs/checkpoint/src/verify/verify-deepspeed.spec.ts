@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { fixture, repickled } from '../testing/fixture.ts';
+import type { StoredItem } from '../read/saved-state.ts';
 import type { MemorySave } from '../testing/memory-save.ts';
 import type { Level } from './finding.ts';
 import { type SaveLook, verifySave } from './verify-save.ts';
@@ -7,6 +8,17 @@ import { type SaveLook, verifySave } from './verify-save.ts';
 const SAVES = 'deepspeed-0.19.8';
 const look = (save: MemorySave, level: Level = 'V3'): SaveLook => save.run(verifySave(save.list(), { level, crc32 }));
 const text = (value: string): Uint8Array => Uint8Array.from(Buffer.from(value));
+
+/** The weights as DeepSpeed itself joins them; buffers are among them. */
+const JOINED = JSON.parse(Buffer.from(fixture(SAVES).files.get('joined-weights.json') ?? []).toString()) as Record<
+  'zero1' | 'zero3',
+  Readonly<Record<string, string>>
+>;
+
+function hexOf(save: MemorySave, item: StoredItem | undefined): string {
+  const { file, offset, length } = item ?? { file: '', offset: 0, length: 0 };
+  return Buffer.from(save.files.get(file)?.subarray(offset, offset + length) ?? []).toString('hex');
+}
 
 const MODEL = 'mp_rank_00_model_states.pt';
 const RANK_0 = 'bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt';
@@ -21,6 +33,13 @@ const replaced =
   };
 
 const flipBit = (bytes: Uint8Array, at: number): Uint8Array => bytes.fill((bytes[at] ?? 0) ^ 1, at, at + 1);
+
+/** Flips a bit of a tensor's first element. */
+function flipIn(save: MemorySave, tensor: string): void {
+  const found = look(save, 'V1').state?.tensors.find(({ key }) => key === tensor);
+  const { file, offset } = found?.chunks[0]?.item ?? { file: '', offset: 0 };
+  save.edit(file, (bytes) => flipBit(bytes, offset));
+}
 
 function copyOf(save: MemorySave, from: string, to: string): void {
   save.edit(to, () => Uint8Array.from(save.files.get(from) ?? []));
@@ -82,21 +101,22 @@ describe('a sound save of DeepSpeed', () => {
     expect(lines).toEqual(expect.arrayContaining([...tensors]));
   });
 
-  it('says where the bytes of a float32 copy are', () => {
-    const save = fixture(`${SAVES}/zero1/global_step2`);
-    const master = look(save, 'V1').state?.tensors.find(({ key }) => key === 'fp32.first.bias');
-    const item = master?.chunks[0]?.item;
-    const bytes = save.files.get(item?.file ?? '')?.slice(item?.offset, (item?.offset ?? 0) + (item?.length ?? 0));
-    const rounded = save.files.get(MODEL);
-    const weights = look(save, 'V1').state?.tensors.find(({ key }) => key === 'module.first.bias')?.chunks[0]?.item;
-    const exact = [...new Float32Array(bytes?.buffer ?? new ArrayBuffer())];
-    const bfloat16 = new DataView(rounded?.buffer ?? new ArrayBuffer());
-    const near = exact.map((_value, at) => {
-      const half = new DataView(new ArrayBuffer(4));
-      half.setUint16(2, bfloat16.getUint16((weights?.offset ?? 0) + 2 * at, true), true);
-      return half.getFloat32(0, true);
-    });
-    expect(exact.map((value, at) => Math.abs(value - (near[at] ?? 0)) < 0.01)).toEqual([true, true, true]);
+  it.each([
+    ['of stage 1', 'zero1', 'global_step2'],
+    ['of stage 3', 'zero3', 'global_step2'],
+    ['that was converted from stage 1', 'zero1', 'global_step2_universal'],
+    ['that was converted from stage 3', 'zero3', 'global_step2_universal'],
+  ] as const)('%s has its float32 copies where DeepSpeed finds them', (_what, stage, tag) => {
+    const save = fixture(`${SAVES}/${stage}/${tag}`);
+    const masters = look(save, 'V1').state?.tensors.filter(
+      ({ key }) => key.startsWith('fp32.') && key !== 'fp32.scale',
+    );
+    const found = masters?.map(({ key, chunks }) => [
+      key.slice('fp32.'.length),
+      chunks.map(({ item }) => hexOf(save, item)).join(''),
+    ]);
+    const { scale: _scale, ...joined } = JOINED[stage];
+    expect(Object.fromEntries(found ?? [])).toEqual(joined);
   });
 });
 
@@ -107,7 +127,7 @@ type Damage = readonly [
   change: (save: MemorySave) => void,
 ];
 
-const DAMAGES: readonly Damage[] = [
+const DAMAGES: Damage[] = [
   [
     'without the file of a rank is incomplete',
     ['incomplete', 'V1'],
@@ -163,7 +183,7 @@ const DAMAGES: readonly Damage[] = [
     'with a flipped bit is damaged',
     ['damaged', 'V3'],
     /File bf16_zero_pp_rank_1_.* has other bytes in data\/\d than were saved/,
-    (save) => save.edit(RANK_1, (bytes) => flipBit(bytes, 2816)),
+    (save) => flipIn(save, 'fp32.first.bias'),
   ],
   [
     'whose model states are of another step is suspect',
@@ -204,6 +224,25 @@ const DAMAGES: readonly Damage[] = [
       ),
   ],
 ];
+
+// Its first storage is the step that the optimizer counted.
+DAMAGES.push([
+  'whose step has no bytes is damaged',
+  ['damaged', 'V1'],
+  /File bf16_zero_pp_rank_1_.* has no record data\/9 for step/,
+  (save) =>
+    save.edit(RANK_1, (bytes) => repickled(bytes, (pickle) => pickle.replace('X\x01\0\0\x000', 'X\x01\0\0\x009'))),
+]);
+
+DAMAGES.push([
+  'that says more ranks than any training has is damaged',
+  ['damaged', 'V1'],
+  /is one of 2 parts, and 2147483647 ranks of data parallelism saved/,
+  (save) =>
+    save.edit(MODEL, (bytes) =>
+      repickled(bytes, (pickle) => pickle.replace(/(dp_world_sizeq.)K\x02/s, '$1J\xff\xff\xff\x7f')),
+    ),
+]);
 
 const DAMAGES_OF_STAGE_3: readonly Damage[] = [
   [
@@ -294,7 +333,7 @@ const DAMAGES_OF_UNIVERSAL: readonly Damage[] = [
     'with a flipped bit is damaged',
     ['damaged', 'V3'],
     /File zero\/first\.weight\/fp32\.pt has other bytes in data\/0 than were saved/,
-    (save) => save.edit('zero/first.weight/fp32.pt', (bytes) => flipBit(bytes, 768)),
+    (save) => flipIn(save, 'fp32.first.weight'),
   ],
 ];
 

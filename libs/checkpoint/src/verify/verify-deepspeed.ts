@@ -5,6 +5,7 @@ import { type Grid, missingFiles, namesOf, readName, strayFiles } from '../forma
 import { type DeepspeedFiles, readDeepspeed } from '../formats/deepspeed/read-save.ts';
 import { readBytes, type Reading, type StoredFile } from '../read/save-files.ts';
 import type { SavedFacts, SavedState } from '../read/saved-state.ts';
+import { UnreadableSave } from '../read/unreadable-save.ts';
 import { allComparisons, describeCoverage } from './coverage.ts';
 import type { Finding, FindingKind, Level } from './finding.ts';
 import type { Look, LookOptions } from './look.ts';
@@ -147,7 +148,21 @@ function incomplete(
     ...missing.slice(0, MAX_LISTED).map((path) => finding('incomplete', `File ${path} is not there; ${saved}.`)),
     ...more,
     ...missingExperts(paths),
+    ...missingLayers(models, paths),
   ];
+}
+
+/** A pipeline saves a file for each layer, and numbers the parameters by layer. A layer that is a function has no file. */
+function missingLayers(models: DeepspeedFiles['models'], paths: readonly string[]): readonly Finding[] {
+  const layers = new Set(namesOf(paths).flatMap((name) => (name.kind === 'layer' ? [name.layer] : [])));
+  if (layers.size === 0) return [];
+  const named = models.flatMap(({ states }) =>
+    [...(states.shapes?.keys() ?? [])].flatMap((key) => /^(\d{1,6})\./.exec(key)?.[1] ?? []),
+  );
+  const missing = [...new Set(named.map(Number))].filter((layer) => !layers.has(layer));
+  return missing
+    .slice(0, MAX_LISTED)
+    .map((layer) => finding('incomplete', `Layer ${String(layer)} has no file, and its parameters are trained.`));
 }
 
 /** Each layer with experts has the same ones. */
@@ -232,8 +247,13 @@ function* checkOptimizerSteps({ optimizers, models }: DeepspeedFiles): Reading<r
     // Groups of parameters can have optimizers of their own; the first one of each rank is the same group.
     const step = states.groups.find((group) => group.step !== undefined)?.step;
     if (step === undefined) continue;
-    const count = typeof step === 'number' ? step : yield* places.scalarOf(step, 'step');
-    if (count !== undefined && !steps.has(count)) steps.set(count, path);
+    try {
+      const count = typeof step === 'number' ? step : yield* places.scalarOf(step, 'step');
+      if (count !== undefined && !steps.has(count)) steps.set(count, path);
+    } catch (error) {
+      if (!(error instanceof UnreadableSave)) throw error;
+      return [finding('damaged', `File ${path} ${error.message}.`)];
+    }
   }
   if (steps.size > 1) {
     const said = [...steps].map(([step, path]) => `${String(step)} (${path})`).slice(0, MAX_LISTED);

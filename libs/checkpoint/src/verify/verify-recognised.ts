@@ -16,7 +16,6 @@ function finding(kind: FindingKind, sentence: string): Finding {
 
 /** How saves of this format are described: each file is an object, and its content stays unverifiable. */
 export function describerOf(format: RecognisedFormat): (listed: readonly StoredFile[]) => Reading<Look> {
-  // eslint-disable-next-line require-yield -- names say all that is asked
   return function* describe(listed) {
     const { title, ranks, isOfEachRank, missing, step } = format.describe(new Set(listed.map(({ path }) => path)));
     const links = listed.filter(({ isLink }) => isLink === true);

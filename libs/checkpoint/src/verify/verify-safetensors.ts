@@ -58,7 +58,8 @@ function weightsOf(listed: readonly StoredFile[], map: ReadonlyMap<string, strin
   return loaded.length > 0 ? loaded : all;
 }
 
-const NO_CHECKSUM: Finding = {
+/** Nothing in a file shows whether its content is right. */
+export const NO_CHECKSUM: Finding = {
   level: 'V3',
   kind: 'unverifiable',
   sentence: 'safetensors keeps no checksums: nothing shows whether the content is right.',

@@ -4,6 +4,8 @@ import { DCP } from '../formats/dcp/dcp.ts';
 import { MEGATRON_LEGACY } from '../formats/torch-dist/megatron-formats.ts';
 import { DEEPSPEED, DEEPSPEED_UNIVERSAL } from '../formats/deepspeed/deepspeed.ts';
 import { RECOGNISED } from '../formats/recognised/recognised.ts';
+import { MANIFEST_FILE } from '../formats/manifest-file.ts';
+import { REFERENCE } from '../formats/reference/reference.ts';
 import { SAFETENSORS } from '../formats/safetensors/safetensors.ts';
 import { TRAINER } from '../formats/safetensors/trainer.ts';
 import { TORCH_DIST } from '../formats/torch-dist/torch-dist.ts';
@@ -11,8 +13,9 @@ import { DELETION_FILE, type Reading, type StoredFile } from '../read/save-files
 import type { Finding, FindingKind } from './finding.ts';
 import type { Look, LookOptions } from './look.ts';
 import { verifyDeepspeed } from './verify-deepspeed.ts';
+import { lookAtManifest, type ManifestLook, verifyReference } from './verify-manifest.ts';
 import { describeMegatronLegacy, describerOf } from './verify-recognised.ts';
-import { verifySafetensors } from './verify-safetensors.ts';
+import { NO_CHECKSUM, verifySafetensors } from './verify-safetensors.ts';
 import { verifyDcpOrMegatron, verifyTorchDist } from './verify-torch-dist.ts';
 import { verifyTrainer } from './verify-trainer.ts';
 import { verifyUniversal } from './verify-universal.ts';
@@ -45,17 +48,44 @@ const BEING_DELETED: Look = {
 const FORMAT_OF_FILE: readonly (readonly [pattern: RegExp, format: string])[] = [
   [/^[^/]*\.distcp$/, DCP.names[0]],
   [/^(?:bf16_|fp16_)?zero_pp_rank_\d+_mp_rank_\d+_optim_states\.pt$/, DEEPSPEED.names[0]],
+  [REFERENCE.rankFile, REFERENCE.names[0]],
   // PyTorch’s writer of safetensors names its files so, and writes no index.
   [/^shard-\d+-model-\d+-of-\d+\.safetensors$/, SAFETENSORS.names[0]],
 ];
 
-/** Looks at a save up to a level, in the way of its format. */
+/** Looks at a save up to a level, in the way of its format, and at the manifest beside it. */
 export function* verifySave(files: readonly StoredFile[], options: LookOptions): Reading<SaveLook> {
   const paths = new Set(files.map(({ path }) => path));
   const format = detectFormat(paths)?.names[0] ?? formatOfFiles([...paths]);
-  const look: Look = paths.has(DELETION_FILE) ? BEING_DELETED : yield* lookOf(format, files, options);
-  return { ...look, format: look.foundFormat ?? format, verdict: verdictOf(look.findings) };
+  if (paths.has(DELETION_FILE)) return { ...BEING_DELETED, format, verdict: verdictOf(BEING_DELETED.findings) };
+  const manifest = yield* lookAtManifest(files, options);
+  const isOther = manifest.facts !== undefined && format !== REFERENCE.names[0];
+  const look = yield* lookOf(format, isOther ? files.filter(({ path }) => path !== MANIFEST_FILE) : files, options);
+  return withManifest({ ...look, format: look.foundFormat ?? format }, manifest, files);
 }
+
+/** What the format does not say, the manifest says; and its SHA-256 are the checksums of files that have none. */
+function withManifest(
+  look: Omit<SaveLook, 'verdict'>,
+  { findings: found, facts, compared }: ManifestLook,
+  files: readonly StoredFile[],
+): SaveLook {
+  const isCompared = files.every(({ path }) => !path.endsWith('.safetensors') || compared.has(path));
+  const isBroken = look.format === REFERENCE.names[0] && look.state !== undefined && facts === undefined;
+  const findings = [
+    ...(isBroken ? [BROKEN_MANIFEST] : []),
+    ...found,
+    ...look.findings.filter((finding) => !(isCompared && finding === NO_CHECKSUM)),
+  ];
+  const state = look.state && facts ? { ...look.state, facts: { ...facts, ...look.state.facts } } : look.state;
+  return { ...look, state, findings, verdict: verdictOf(findings) };
+}
+
+const BROKEN_MANIFEST: Finding = {
+  level: 'V1',
+  kind: 'damaged',
+  sentence: `File ${MANIFEST_FILE} is no manifest of a checkpoint.`,
+};
 
 /** The verdict of these findings. */
 export function verdictOf(findings: readonly Finding[]): Verdict {
@@ -77,6 +107,7 @@ const VERIFIERS: ReadonlyMap<string | undefined, VerifyFiles> = new Map<string |
   [TRAINER.names[0], verifyTrainer],
   [MEGATRON_LEGACY.names[0], describeMegatronLegacy],
   ...RECOGNISED.map((format) => [format.names[0], describerOf(format)] as const),
+  [REFERENCE.names[0], verifyReference],
   [DEEPSPEED.names[0], verifyDeepspeed],
   [DEEPSPEED_UNIVERSAL.names[0], verifyUniversal],
 ]);

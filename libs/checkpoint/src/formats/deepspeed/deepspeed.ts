@@ -7,6 +7,7 @@ import { missingFiles, namesOf } from './file-names.ts';
 
 const TAG = /^global_step(\d{1,15})$/;
 const UNIVERSAL = 'deepspeed-universal';
+const STATE_FILE = /^zero\/.+\.pt$/;
 
 /** A folder of DeepSpeed's saves: these files name the newest save in it, as DeepSpeed saved it and as it was converted. */
 export const LATEST = { native: 'latest', universal: 'latest_universal' } as const;
@@ -36,7 +37,7 @@ export const DEEPSPEED = {
 /** What `ds_to_universal` makes of a save: a folder for each parameter below `zero`, whole, and the model states as they were. */
 export const DEEPSPEED_UNIVERSAL = {
   names: [UNIVERSAL],
-  detect: (paths) => [...paths].some((path) => path.startsWith('zero/')) && !isFolderOfSaves(paths),
+  detect: (paths) => [...paths].some((path) => STATE_FILE.test(path)) && !isFolderOfSaves(paths),
   indexFile: undefined,
   // The job that trains does not write it, so the launcher never looks for it.
   describeMissing: () => undefined,

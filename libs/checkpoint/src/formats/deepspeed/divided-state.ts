@@ -15,7 +15,7 @@ export interface DividedState {
 }
 
 /** So many parts are listed; of a larger save each tensor is listed as one part whose place is not said. */
-const MAX_PARTS = 1_000_000;
+const MAX_PARTS = 500_000;
 
 interface OpenTensor {
   readonly key: string;
@@ -48,10 +48,11 @@ export function* joinDividedState({ models, optimizers }: DeepspeedFiles, dataRa
     }
   }
   if (optimizers.length > 0) addMissing(tensors, models, isDivided);
+  yield* addFrozen(tensors, models, dataRanks, unreadable);
   return { unreadable, tensors: [...tensors.values()].map(closed) };
 }
 
-/** A parameter of which no rank has the float32 copy is a tensor without parts. */
+/** A parameter whose float32 copy no rank has is a tensor without parts. */
 function addMissing(tensors: Map<string, OpenTensor>, models: readonly ModelFile[], isDivided: boolean): void {
   for (const { mp, states } of models) {
     for (const [name, shape] of states.shapes ?? []) {
@@ -60,6 +61,44 @@ function addMissing(tensors: Map<string, OpenTensor>, models: readonly ModelFile
         tensors.set(key, { key, dtype: 'float32', kind: 'master', elements: volumeOf(shape), chunks: [], end: 0 });
     }
   }
+}
+
+/** In stage 3 each rank has a part of each parameter that is not trained. In other stages the module has them whole. */
+function* addFrozen(
+  tensors: Map<string, OpenTensor>,
+  models: readonly ModelFile[],
+  dataRanks: number,
+  unreadable: { path: string; reason: string }[],
+): Reading<void> {
+  const isDivided = models.some(({ mp }) => mp > 0);
+  for (const { path, mp, dp, states, places } of models.toSorted((one, other) => one.dp - other.dp)) {
+    const whole = new Set(states.tensors.filter(([, { shape }]) => volumeOf(shape) > 0).map(([name]) => name));
+    for (const [name, { shape, part }] of states.frozen) {
+      const elements = volumeOf(shape);
+      const count = countOfRank(elements, dp, dataRanks);
+      if (part === undefined || count === 0 || whole.has(name)) continue;
+      const key = `${prefixOf(mp, isDivided)}module.${name}`;
+      const open = tensors.get(key) ?? { key, dtype: part.dtype, kind: 'parameter', elements, chunks: [], end: 0 };
+      tensors.set(key, open);
+      try {
+        open.chunks.push({
+          offsets: [open.end],
+          sizes: [count],
+          item: yield* places.itemOf(part, key, { from: 0, count }),
+        });
+      } catch (error) {
+        if (!(error instanceof UnreadableSave)) throw error;
+        unreadable.push({ path, reason: error.message });
+      }
+      open.end += count;
+    }
+  }
+}
+
+/** Elements of a parameter that a rank of stage 3 has: as many as the others, and the last ones fewer. */
+function countOfRank(elements: number, dp: number, dataRanks: number): number {
+  const part = Math.ceil(elements / dataRanks);
+  return Math.max(0, Math.min(part, elements - dp * part));
 }
 
 function prefixOf(mp: number, isDivided: boolean): string {
@@ -79,7 +118,8 @@ function partsOf(groups: readonly OptimizerGroup[], model: ModelFile | undefined
 }
 
 function closed({ key, dtype, kind, elements, chunks, end }: OpenTensor): SavedTensor {
-  return { key, dtype, kind, shape: [elements ?? end], chunks };
+  const unlisted = chunks.length === 0 && end > 0 ? [{ offsets: [0], sizes: [end], item: undefined }] : chunks;
+  return { key, dtype, kind, shape: [elements ?? end], chunks: unlisted };
 }
 
 interface FileToAdd {
@@ -134,7 +174,7 @@ function* addEach(
       const part = Math.ceil(elements / dataRanks);
       for (; index < flats.length && at >= before + sizeOf(flats[index]); index++) before += sizeOf(flats[index]);
       const flat = flats[index];
-      const count = Math.max(0, Math.min(part, elements - file.dp * part));
+      const count = countOfRank(elements, file.dp, dataRanks);
       if (flat === undefined || at + part > before + sizeOf(flat))
         throw new UnreadableSave(
           `holds ${String(flats.reduce((sum, each) => sum + sizeOf(each), 0))} elements of ${state}, too few for the parameters up to ${name}`,
@@ -188,6 +228,6 @@ function* addPart(
   if (isListed) {
     const item = yield* file.places.itemOf(flat, key, { from: start, count });
     open.chunks.push({ offsets: [open.end], sizes: [count], item });
-  } else if (open.chunks.length === 0) open.chunks.push({ offsets: [0], sizes: [elements ?? count], item: undefined });
+  }
   open.end += count;
 }

@@ -43,11 +43,11 @@ export interface Grid {
   readonly dataRanks: number;
 }
 
-/** More ranks than any training has. A file can say any number. */
-const MAX_FILES = 1_000_000;
+/** A file can say any number of ranks: the names of more missing files are not listed. */
+const MAX_MISSING = 1000;
 
 /**
- * Names of the files that a grid needs and that are not there. Ranks are a set: a stray rank stands for no other one.
+ * Names of the files that a grid needs and that are not there, at most {@link MAX_MISSING}. Ranks are a set: a stray rank stands for no other one.
  * `hasZero`: each rank saves a part of the optimizer's state.
  */
 export function missingFiles(paths: Iterable<string>, grid: Grid, hasZero: boolean): readonly string[] {
@@ -55,15 +55,16 @@ export function missingFiles(paths: Iterable<string>, grid: Grid, hasZero: boole
   const names = namesOf(there);
   const optimizer = names.find((name) => name.kind === 'optimizer')?.prefix ?? 'zero_pp_rank_';
   const isPartitioned = names.some((name) => name.kind === 'model' && name.dp !== undefined);
+  // Without ZeRO nothing is divided among ranks of data parallelism.
+  const dataRanks = isPartitioned || hasZero ? grid.dataRanks : 0;
   const missing: string[] = [];
   const need = (name: string): void => {
     if (!there.has(name)) missing.push(name);
   };
-  if (grid.modelRanks * grid.dataRanks > MAX_FILES) return [];
-  for (let mp = 0; mp < grid.modelRanks; mp++) {
+  for (let mp = 0; mp < grid.modelRanks && missing.length < MAX_MISSING; mp++) {
     const model = `mp_rank_${String(mp).padStart(2, '0')}`;
     if (!isPartitioned) need(`${model}_model_states.pt`);
-    for (let dp = 0; dp < grid.dataRanks; dp++) {
+    for (let dp = 0; dp < dataRanks && missing.length < MAX_MISSING; dp++) {
       if (isPartitioned) need(`zero_pp_rank_${String(dp)}_${model}_model_states.pt`);
       if (hasZero) need(`${optimizer}${String(dp)}_${model}_optim_states.pt`);
     }

@@ -18,10 +18,21 @@ export interface ModelStates {
   readonly tensorRanks: number | undefined;
   /** Parameters whose float32 copies the optimizer divides, in its order, with their shapes; undefined: no ZeRO. */
   readonly shapes: ReadonlyMap<string, readonly number[]> | undefined;
+  /** Parameters that are not trained, by name. */
+  readonly frozen: ReadonlyMap<string, FrozenParameter>;
+  /** Tensors of the module that are no parameters. */
+  readonly buffers: ReadonlySet<string>;
   readonly tensors: readonly (readonly [name: string, tensor: ArchivedTensor])[];
   /** Keys of what is stored beside the module's tensors. */
   readonly objects: readonly string[];
   readonly hasOptimizer: boolean;
+}
+
+/** A parameter that is not trained. */
+export interface FrozenParameter {
+  readonly shape: readonly number[];
+  /** What the rank has of it: in stage 3 a part. */
+  readonly part: ArchivedTensor | undefined;
 }
 
 /** Beside the module's tensors: what DeepSpeed needs to read the file, and not state of training. */
@@ -30,6 +41,7 @@ const DESCRIPTIONS = new Set([
   'buffer_names',
   'param_shapes',
   'frozen_param_shapes',
+  'frozen_param_fragments',
   'shared_params',
   'ds_config',
   'ds_version',
@@ -57,6 +69,8 @@ export function readModelStates(value: PickleValue, visits: Visits): ModelStates
     pipelineRanks: countOf(valueAt(dims, 'pp_degree')),
     tensorRanks: countOf(valueAt(dims, 'tp_degree')),
     shapes: shapesOf(valueAt(value, 'param_shapes') ?? null, visits),
+    frozen: frozenOf(value, visits),
+    buffers: new Set(listOf(valueAt(value, 'buffer_names')).filter((name) => typeof name === 'string')),
     tensors: tensorsOf(valueAt(value, 'module'), visits),
     objects: all.flatMap(([key, each]) => (DESCRIPTIONS.has(key) || each === null ? [] : [key])),
     hasOptimizer: (valueAt(value, 'optimizer') ?? null) !== null,
@@ -72,6 +86,17 @@ export function tensorsOf(
     const tensor = archivedTensor(each);
     return tensor === undefined ? [] : [[name, tensor] as const];
   });
+}
+
+function frozenOf(value: PickleValue, visits: Visits): ReadonlyMap<string, FrozenParameter> {
+  const parts = new Map(tensorsOf(valueAt(value, 'frozen_param_fragments'), visits));
+  const shapes = entriesOf(valueAt(value, 'frozen_param_shapes'), visits);
+  return new Map(
+    shapes.flatMap(([name, size]) => {
+      const shape = shapeOf(size);
+      return shape === undefined ? [] : [[name, { shape, part: parts.get(name) }] as const];
+    }),
+  );
 }
 
 function shapesOf(groups: PickleValue, visits: Visits): ReadonlyMap<string, readonly number[]> | undefined {

@@ -4,6 +4,7 @@ import {
   type SavedChunk,
   type SavedObject,
   type SavedTensor,
+  type StoredItem,
   type TensorKind,
   volumeOf,
 } from '../../read/saved-state.ts';
@@ -22,6 +23,7 @@ export interface ModelFile {
   readonly mp: number;
   readonly dp: number;
   readonly states: ModelStates;
+  readonly places: TensorPlaces;
 }
 
 /** A file of optimizer states that was read. */
@@ -44,53 +46,25 @@ export interface DeepspeedFiles {
   readonly unreadable: readonly { readonly path: string; readonly reason: string }[];
 }
 
+/** {@link DeepspeedFiles} while files are added. */
+interface Found {
+  readonly models: ModelFile[];
+  readonly optimizers: OptimizerFile[];
+  readonly tensors: SavedTensor[];
+  readonly objects: SavedObject[];
+  readonly unreadable: { readonly path: string; readonly reason: string }[];
+}
+
 /** Reads the files whose names are those of DeepSpeed. */
 export function* readDeepspeed(files: readonly StoredFile[]): Reading<DeepspeedFiles> {
-  const found = {
-    models: [] as ModelFile[],
-    optimizers: [] as OptimizerFile[],
-    tensors: [] as SavedTensor[],
-    objects: [] as SavedObject[],
-    unreadable: [] as { path: string; reason: string }[],
-  };
+  const found: Found = { models: [], optimizers: [], tensors: [], objects: [], unreadable: [] };
   const isModelDivided = files.some(({ path }) => readName(path)?.kind === 'model' && !path.includes('mp_rank_00_'));
   for (const file of files) {
     const name = readName(file.path);
     if (name === undefined) continue;
     try {
-      const save = yield* openTorchSave([file], file.path);
-      const visits = visitsOf(file.bytes);
-      const places = new TensorPlaces(save);
-      if (name.kind === 'optimizer') {
-        found.optimizers.push({
-          path: file.path,
-          mp: name.mp,
-          dp: name.dp,
-          states: readOptimizerStates(save.value, visits),
-          places,
-        });
-        continue;
-      }
       const prefix = isModelDivided && 'mp' in name ? `mp_rank_${String(name.mp).padStart(2, '0')}.` : '';
-      if (name.kind === 'model') {
-        const states = readModelStates(save.value, visits);
-        found.models.push({ path: file.path, mp: name.mp, dp: name.dp ?? 0, states });
-        // In stage 3 all ranks save the same buffers.
-        if ((name.dp ?? 0) > 0) continue;
-        found.objects.push(...states.objects.map((key) => ({ key: `${prefix}${key}`, item: wholeOf(save) })));
-        found.tensors.push(
-          ...(yield* placeAll(
-            states.tensors.filter(([key, tensor]) => !isPlaceholder(states, key, tensor)),
-            places,
-            `${prefix}module.`,
-            states,
-          )),
-        );
-        continue;
-      }
-      if (name.kind === 'expert-optimizer')
-        found.objects.push({ key: file.path.replace(/\.pt$/, ''), item: wholeOf(save) });
-      else found.tensors.push(...(yield* placeAll(tensorsOf(save.value, visits), places, ownPrefix(name, prefix))));
+      yield* addFile(found, name, yield* openTorchSave([file], file.path), prefix);
     } catch (error) {
       if (!(error instanceof UnreadableSave)) throw error;
       found.unreadable.push({ path: file.path, reason: error.message });
@@ -99,9 +73,45 @@ export function* readDeepspeed(files: readonly StoredFile[]): Reading<DeepspeedF
   return found;
 }
 
+/** `prefix`: before the keys of what only one rank of the model has. */
+function* addFile(found: Found, name: DeepspeedName, save: TorchSave, prefix: string): Reading<void> {
+  const { path, bytes, value } = save;
+  const visits = visitsOf(bytes);
+  const places = new TensorPlaces(save);
+  switch (name.kind) {
+    case 'optimizer':
+      found.optimizers.push({ path, mp: name.mp, dp: name.dp, states: readOptimizerStates(value, visits), places });
+      return;
+    case 'expert-optimizer':
+      found.objects.push({ key: path.replace(/\.pt$/, ''), item: wholeOf(save) });
+      return;
+    case 'model': {
+      const file = { path, mp: name.mp, dp: name.dp ?? 0, states: readModelStates(value, visits), places };
+      found.models.push(file);
+      yield* addModule(found, file, wholeOf(save), prefix);
+      return;
+    }
+    default:
+      found.tensors.push(...(yield* placeAll(tensorsOf(value, visits), places, ownPrefix(name, prefix))));
+  }
+}
+
+/** In stage 3 all ranks save the same buffers: those of the first rank are all. */
+function* addModule(
+  { tensors, objects }: Found,
+  { path, dp, states, places }: ModelFile,
+  item: StoredItem,
+  prefix: string,
+): Reading<void> {
+  if (dp > 0) return;
+  objects.push(...states.objects.map((key) => ({ key: `${prefix}${key}`, item })));
+  const own = states.tensors.filter(([, tensor]) => !isPlaceholder(path, tensor));
+  tensors.push(...(yield* placeAll(own, places, `${prefix}module.`, states.buffers)));
+}
+
 /** Stage 3 leaves a tensor without elements in the place of each parameter. */
-function isPlaceholder({ shapes }: ModelStates, key: string, tensor: ArchivedTensor): boolean {
-  return volumeOf(tensor.shape) === 0 && volumeOf(shapes?.get(key) ?? [0]) > 0;
+function isPlaceholder(path: string, tensor: ArchivedTensor): boolean {
+  return volumeOf(tensor.shape) === 0 && path.startsWith('zero_pp_rank_');
 }
 
 function ownPrefix(name: DeepspeedName, prefix: string): string {
@@ -120,14 +130,14 @@ function* placeAll(
   tensors: readonly (readonly [name: string, tensor: ArchivedTensor])[],
   places: TensorPlaces,
   prefix: string,
-  states?: ModelStates,
+  buffers: ReadonlySet<string> = new Set(),
 ): Reading<readonly SavedTensor[]> {
   const placed: SavedTensor[] = [];
   for (const [name, tensor] of tensors) {
     const item = yield* places.itemOf(tensor, name);
     const chunks: readonly SavedChunk[] =
       item === undefined ? [] : [{ offsets: tensor.shape.map(() => 0), sizes: tensor.shape, item }];
-    const kind: TensorKind = states?.shapes?.has(name) === false ? 'other' : 'parameter';
+    const kind: TensorKind = buffers.has(name) ? 'other' : 'parameter';
     placed.push({ key: `${prefix}${name}`, dtype: tensor.dtype, shape: tensor.shape, kind, chunks });
   }
   return placed;

@@ -38,7 +38,7 @@ export const TORCH_CHECKPOINTING = {
   describe: (paths) => ({ title: 'torch_checkpointing', ranks: ranksOf(paths, TORCH_CHECKPOINTING_FILE), missing: [] }),
 } as const satisfies RecognisedFormat;
 
-/** ByteCheckpoint 0.0.3: three folders, of which two are like DCP with raw bytes in place of archives. */
+/** ByteCheckpoint 0.0.3: three folders; two of them are like DCP, with raw bytes in place of archives. */
 export const BYTE_CHECKPOINT = {
   ...common,
   names: ['bytecheckpoint'],
