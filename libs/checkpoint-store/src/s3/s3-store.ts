@@ -34,6 +34,7 @@ export class S3Store implements CheckpointStore {
   readonly #prefix: string;
   readonly #silenceMs: number;
   readonly #partBytes: number;
+  readonly #pageFiles: number | undefined;
   readonly #place: S3Place;
   /** Of listed files: a file that is written again while it is read would be mixed from two versions. */
   readonly #etags = new Map<string, string>();
@@ -44,6 +45,7 @@ export class S3Store implements CheckpointStore {
     this.#prefix = prefix === '' ? '' : `${prefix}/`;
     this.#silenceMs = options.silenceMs ?? SILENCE_MS;
     this.#partBytes = options.partBytes ?? PART_BYTES;
+    this.#pageFiles = options.pageFiles;
     this.#place = { location: this.location, bucket, endpoint: options.endpoint };
     this.#client = clientOf(options, this.#silenceMs);
   }
@@ -54,7 +56,12 @@ export class S3Store implements CheckpointStore {
     do {
       const page = await this.#ask('list objects', () =>
         this.#client.send(
-          new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: this.#prefix, ContinuationToken: token }),
+          new ListObjectsV2Command({
+            Bucket: this.#bucket,
+            Prefix: this.#prefix,
+            ContinuationToken: token,
+            MaxKeys: this.#pageFiles,
+          }),
         ),
       );
       for (const { Key = '', Size = 0, LastModified, ETag } of page.Contents ?? []) {

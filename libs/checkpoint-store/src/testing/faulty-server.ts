@@ -16,7 +16,6 @@ export class FaultyServer {
   readonly #server: Server;
   #fault: Fault | undefined;
   #replacement: ((response: ServerResponse) => void) | undefined;
-  #pageFiles: number | undefined;
 
   private constructor(server: Server, endpoint: string) {
     this.#server = server;
@@ -39,13 +38,7 @@ export class FaultyServer {
   heal(): void {
     this.#fault = undefined;
     this.#replacement = undefined;
-    this.#pageFiles = undefined;
     this.requests = [];
-  }
-
-  /** Lists so many files in one answer; S3 lists 1,000. */
-  limitPages(files: number): void {
-    this.#pageFiles = files;
   }
 
   /** The connection breaks after so many bytes of each answer. */
@@ -110,7 +103,7 @@ export class FaultyServer {
     this.requests.push({ method, path, ...(headers.range !== undefined && { range: headers.range }) });
     if (this.#replacement !== undefined) return this.#replacement(response);
     const fault = method === 'GET' ? this.#fault : undefined;
-    const onward = request(new URL(upstream), { method, path: this.#limited(path), headers }, (answer) => {
+    const onward = request(new URL(upstream), { method, path, headers }, (answer) => {
       if (fault === undefined) {
         response.writeHead(answer.statusCode ?? 500, answer.headers);
         answer.pipe(response);
@@ -125,11 +118,6 @@ export class FaultyServer {
     });
     onward.on('error', () => response.destroy());
     incoming.pipe(onward);
-  }
-
-  #limited(path: string): string {
-    const isList = this.#pageFiles !== undefined && path.includes('list-type=2');
-    return isList ? `${path}&max-keys=${String(this.#pageFiles)}` : path;
   }
 }
 
