@@ -21,10 +21,22 @@ afterEach(() => proxy.heal());
 
 /** At a prefix of its own. */
 function newStore(options: Partial<S3Options> & { readonly bucket?: string } = {}): S3Store {
-  const { bucket = objects.bucket, ...rest } = options;
+  return storeAt(prefixes++, options);
+}
+
+/** Two clients of one place. */
+function twoStores(): readonly [S3Store, S3Store] {
+  const place = prefixes++;
+  return [storeAt(place), storeAt(place)];
+}
+
+function storeAt(
+  place: number,
+  { bucket = objects.bucket, ...options }: Partial<S3Options> & { readonly bucket?: string } = {},
+): S3Store {
   return new S3Store(
-    { kind: 'bucket', bucket, prefix: `run-${String(prefixes++)}/step 1+é` },
-    { endpoint: proxy.endpoint, credentials: CREDENTIALS, silenceMs: 2000, ...rest },
+    { kind: 'bucket', bucket, prefix: `run-${String(place)}/step 1+é` },
+    { endpoint: proxy.endpoint, credentials: CREDENTIALS, silenceMs: 2000, ...options },
   );
 }
 
@@ -122,11 +134,27 @@ describe('an S3 store', () => {
   });
 
   it('refuses to mix two versions of a file', async () => {
-    const store = newStore();
+    const [store, other] = twoStores();
     await store.write('file', [bytesOf(10)]);
     await store.list();
-    await store.write('file', [bytesOf(20)]);
+    await other.write('file', [bytesOf(20)]);
     await expect(store.read('file', 0, 10)).rejects.toThrow(/file in s3:.* was written again while it was read\. Try/);
+  });
+});
+
+describe('an S3 store does not take for the end of a file', () => {
+  it('a connection that ends early without an error', async () => {
+    const store = newStore();
+    await store.write('file', [bytesOf(5000)]);
+    proxy.endAfterBytes(3000);
+    expect(Buffer.from(await store.read('file', 0, 5000)).equals(bytesOf(5000))).toBe(true);
+  });
+
+  it('an answer of a server that ignores ranges', async () => {
+    const store = newStore();
+    await store.write('file', [bytesOf(100)]);
+    proxy.ignoreRanges();
+    await expect(store.read('file', 50, 100)).rejects.toThrow(/the server ignores ranges/);
   });
 });
 

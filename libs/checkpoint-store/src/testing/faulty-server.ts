@@ -15,6 +15,7 @@ export class FaultyServer {
   requests: AskedRequest[] = [];
   readonly #server: Server;
   #fault: Fault | undefined;
+  #hiddenHeaders: readonly string[] = [];
   #replacement: ((response: ServerResponse) => void) | undefined;
 
   private constructor(server: Server, endpoint: string) {
@@ -38,12 +39,25 @@ export class FaultyServer {
   heal(): void {
     this.#fault = undefined;
     this.#replacement = undefined;
+    this.#hiddenHeaders = [];
     this.requests = [];
   }
 
   /** The connection breaks after so many bytes of each answer. */
   breakAfterBytes(bytes: number): void {
     this.#fault = afterBytes(bytes, (response) => response.destroy());
+  }
+
+  /** Each answer ends after so many bytes as if it were complete, and has no length. */
+  endAfterBytes(bytes: number): void {
+    this.#fault = afterBytes(bytes, (response) => response.end());
+    this.#hiddenHeaders = ['content-length'];
+  }
+
+  /** Answers with whole files. */
+  ignoreRanges(): void {
+    this.#fault = (answer, response) => answer.pipe(response);
+    this.#hiddenHeaders = ['content-range'];
   }
 
   /** Nothing follows so many bytes of each answer. */
@@ -70,6 +84,7 @@ export class FaultyServer {
 
   /** Changes the answers to lists. */
   rewriteLists(change: (xml: string) => string): void {
+    this.#hiddenHeaders = ['content-length'];
     this.#fault = (answer, response) => {
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -109,11 +124,9 @@ export class FaultyServer {
         answer.pipe(response);
         return;
       }
-      const { 'content-length': length, ...others } = answer.headers;
-      response.writeHead(
-        answer.statusCode ?? 500,
-        path.includes('list-type') ? others : { ...others, 'content-length': length },
-      );
+      const hidden = new Set(this.#hiddenHeaders);
+      const shown = Object.entries(answer.headers).filter(([name]) => !hidden.has(name));
+      response.writeHead(answer.statusCode ?? 500, Object.fromEntries(shown));
       fault(answer, response);
     });
     onward.on('error', () => response.destroy());
