@@ -21,6 +21,10 @@ const { main } = await import('./main.js');
 process.exitCode = await main(process.argv.slice(2));
 `;
 
+/** Packages in the older form ask for Node's own modules so. By a name of its own: sources import `createRequire` too. */
+const REQUIRE =
+  'import { createRequire as requireOfBundle } from "node:module"; const require = requireOfBundle(import.meta.url);';
+
 /** Writes the package to `directory` and gives its version. */
 async function makePackage(directory: string): Promise<string> {
   rmSync(directory, { recursive: true, force: true });
@@ -37,8 +41,7 @@ async function makePackage(directory: string): Promise<string> {
     format: 'esm',
     keepNames: true,
     legalComments: 'linked',
-    // Packages in the older form ask for Node's own modules so.
-    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+    banner: { js: REQUIRE },
     plugins: [programsAreJavaScript],
     logLevel: 'warning',
   });

@@ -25,6 +25,7 @@ const PACKAGES: Record<BinaryName, string> = {
   'kube-proxy': 'k8s.io/kubernetes/cmd/kube-proxy',
   coredns: '.',
   gofakes3: '.',
+  versitygw: 'github.com/versity/versitygw/cmd/versitygw',
 };
 
 /** What the first Go with automatic toolchains was; it fetches the version that a module asks for. */
@@ -44,6 +45,7 @@ export const GO_BUILDS: readonly GoBuild[] = [
   { name: 'kubelet', binaries: ['kubelet', 'kube-proxy'], lane: 'Kubernetes', cpuSeconds: 480 },
   { name: 'CoreDNS', binaries: ['coredns'], lane: 'other programs', cpuSeconds: 150 },
   { name: 'gofakes3', binaries: ['gofakes3'], lane: 'other programs', cpuSeconds: 30 },
+  { name: 'versitygw', binaries: ['versitygw'], lane: 'other programs', cpuSeconds: 110 },
 ];
 
 /** Why Go cannot be used here, as a sentence; undefined when it can. */
@@ -85,12 +87,12 @@ function linkerFlags(name: BinaryName): string {
   const set: Record<string, string> =
     name === 'helm'
       ? { 'helm.sh/helm/v4/internal/version.version': `v${version}` }
-      : name === 'etcd' || name === 'kwok' || name === 'coredns' || name === 'gofakes3'
-        ? {}
-        : {
+      : PACKAGES[name].startsWith('k8s.io/kubernetes/')
+        ? {
             [`${kubernetes}.gitVersion`]: `v${version}`,
             [`${kubernetes}.gitMajor`]: major,
             [`${kubernetes}.gitMinor`]: minor,
-          };
+          }
+        : {};
   return ['-s', '-w', ...Object.entries(set).map(([variable, value]) => `-X ${variable}=${value}`)].join(' ');
 }

@@ -28,8 +28,8 @@ describe('official releases', () => {
   });
 });
 
-it('knows no download of a program whose project publishes none', () => {
-  expect(officialRelease('gofakes3', 'amd64')).toBeUndefined();
+it.each(['gofakes3', 'versitygw'] as const)('names no download of %s, which is built from its module', (name) => {
+  expect(officialRelease(name, 'amd64')).toBeUndefined();
 });
 
 function releaseOf(name: BinaryName): Release {

@@ -14,7 +14,7 @@ export interface ChecksumSource {
   readonly url: string;
 }
 
-/** The official download of `name` for `arch` (Go's word: amd64, arm64); undefined if its project publishes none. */
+/** The official download of `name` for `arch` (Go's word: amd64, arm64); undefined if it is always built. */
 export function officialRelease(name: BinaryName, arch: string): Release | undefined {
   const version = BINARY_VERSIONS[name];
   switch (name) {
@@ -44,7 +44,8 @@ export function officialRelease(name: BinaryName, arch: string): Release | undef
         },
       };
     case 'gofakes3':
-      return undefined;
+    case 'versitygw':
+      return undefined; // versitygw publishes some, and only a campaign runs it.
     case 'kube-apiserver':
     case 'kube-scheduler':
     case 'kube-controller-manager':

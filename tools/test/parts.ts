@@ -96,6 +96,11 @@ const NEEDS_OF_FILES: Readonly<Record<string, SetupPart>> = {
   'libs/checkpoint-store/src/s3/s3-store.itest.ts': 'object-store',
 };
 
+/** Test files that need this part beside what all tests of their kind need. */
+export function testsThatNeed(part: SetupPart): readonly string[] {
+  return Object.keys(NEEDS_OF_FILES).filter((path) => NEEDS_OF_FILES[path] === part);
+}
+
 /** Tests that take minutes each. CI leaves them to `npm run campaign -- long-tests`, so that it ends while somebody waits for it. */
 export const LONG_TESTS: readonly string[] = [
   'e2e/detectors.itest.ts',

@@ -19,6 +19,7 @@ export const BINARY_VERSIONS = {
   'kube-proxy': '1.37.0',
   coredns: '1.15.0',
   gofakes3: '1.2.0',
+  versitygw: '1.8.0',
 } as const;
 
 /** One of the programs of a local cluster. */
@@ -40,6 +41,7 @@ const MODULES: Partial<Record<BinaryName, string>> = {
   'kube-proxy': 'node',
   coredns: 'coredns',
   gofakes3: 'gofakes3',
+  versitygw: 'versitygw',
 };
 
 /** Where everything that takes long to make is kept between runs. */

@@ -68,4 +68,27 @@ describe('a directory of saves', () => {
     await expect(store.remove([path])).rejects.toThrow('is outside of');
     await expect(store.read(path, 0, 1)).rejects.toThrow('is outside of');
   });
+
+  it.each<[string, () => Promise<unknown>, RegExp]>([
+    [
+      'a file that does not exist',
+      () => store.read('step-1/0', 0, 1),
+      /^Cannot read step-1\/0 in .*: it does not exist, or was deleted \(ENOENT\)\.$/,
+    ],
+    ['a link', () => store.read('link', 0, 1), /it is a link, and links are not followed \(ELOOP\)/],
+    [
+      'a directory that does not exist',
+      () => new DirectoryStore('/nowhere').list(),
+      /^Cannot list files in \/nowhere: it does not exist/,
+    ],
+    [
+      'a file below a file',
+      () => store.write('file/0', bytes('x')),
+      /the file system answers with an error \((ENOTDIR|EEXIST)\)/,
+    ],
+  ])('says what is wrong with %s', async (_what, work, message) => {
+    symlinkSync('/etc/passwd', join(directory, 'link'));
+    writeFileSync(join(directory, 'file'), '');
+    await expect(work()).rejects.toThrow(message);
+  });
 });

@@ -5,6 +5,7 @@ import { link, lstat, mkdir, open, opendir, rename, rmdir, unlink } from 'node:f
 import { dirname, join } from 'node:path';
 import { type CheckpointStore, type FileChunks, MAX_FILES } from '../checkpoint-store.ts';
 import { StoreError } from '../store-error.ts';
+import { codeOf, directoryErrorOf } from './directory-errors.ts';
 
 /** Saves below a directory. */
 export class DirectoryStore implements CheckpointStore {
@@ -15,7 +16,11 @@ export class DirectoryStore implements CheckpointStore {
     this.location = directory;
   }
 
-  async list(): Promise<readonly StoredFile[]> {
+  list(): Promise<readonly StoredFile[]> {
+    return this.#ask('list files', () => this.#list());
+  }
+
+  async #list(): Promise<readonly StoredFile[]> {
     const files: StoredFile[] = [];
     for (const folders = ['']; folders.length > 0;) {
       const folder = folders.pop() ?? '';
@@ -33,7 +38,11 @@ export class DirectoryStore implements CheckpointStore {
     return files;
   }
 
-  async read(path: string, offset: number, length: number): Promise<Uint8Array> {
+  read(path: string, offset: number, length: number): Promise<Uint8Array> {
+    return this.#ask(`read ${path}`, () => this.#read(path, offset, length));
+  }
+
+  async #read(path: string, offset: number, length: number): Promise<Uint8Array> {
     const file = await open(this.#at(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       const bytes = new Uint8Array(length);
@@ -49,7 +58,11 @@ export class DirectoryStore implements CheckpointStore {
     }
   }
 
-  async write(path: string, chunks: FileChunks, { ifAbsent = false } = {}): Promise<boolean> {
+  write(path: string, chunks: FileChunks, { ifAbsent = false } = {}): Promise<boolean> {
+    return this.#ask(`write ${path}`, () => this.#write(path, chunks, ifAbsent));
+  }
+
+  async #write(path: string, chunks: FileChunks, ifAbsent: boolean): Promise<boolean> {
     const target = this.#at(path);
     const draft = `${target}.${randomUUID()}.part`;
     await mkdir(dirname(target), { recursive: true });
@@ -64,10 +77,17 @@ export class DirectoryStore implements CheckpointStore {
     }
   }
 
-  async remove(paths: readonly string[]): Promise<void> {
+  remove(paths: readonly string[]): Promise<void> {
+    return this.#ask('delete files', () => this.#remove(paths));
+  }
+
+  async #remove(paths: readonly string[]): Promise<void> {
     for (const path of paths) await unlinkIfThere(this.#at(path));
-    const folders = new Set(paths.map((path) => dirname(path)));
-    for (const folder of folders) await this.#removeEmpty(folder);
+    for (const folder of new Set(paths.map((path) => dirname(path)))) {
+      // What is deleted later must not be gone before it after a loss of power.
+      await ifThere(sync(this.#at(folder)));
+      await this.#removeEmpty(folder);
+    }
   }
 
   /** None if it was deleted since its directory was read. */
@@ -90,6 +110,14 @@ export class DirectoryStore implements CheckpointStore {
         if (codeOf(error) === 'ENOENT') continue;
         return; // Something else is in it.
       }
+    }
+  }
+
+  async #ask<Answer>(doing: string, work: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await work();
+    } catch (error) {
+      throw directoryErrorOf(error, doing, this.location);
     }
   }
 
@@ -127,11 +155,11 @@ async function sync(directory: string): Promise<void> {
 }
 
 async function unlinkIfThere(path: string): Promise<void> {
-  await unlink(path).catch((error: unknown) => {
-    if (codeOf(error) !== 'ENOENT') throw error;
-  });
+  await ifThere(unlink(path));
 }
 
-function codeOf(error: unknown): unknown {
-  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+async function ifThere(work: Promise<void>): Promise<void> {
+  await work.catch((error: unknown) => {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  });
 }

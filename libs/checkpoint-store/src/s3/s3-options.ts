@@ -6,6 +6,8 @@ export interface S3Options {
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
   /** Longest silence of the server; 30 s by default. */
   readonly silenceMs?: number;
+  /** Files in one answer to a list; as many as the server gives by default, which is 1,000 on AWS. */
+  readonly pageFiles?: number;
   /** Bytes of a part of a large file, at least 5 MiB on AWS; 16 MiB by default. A file has at most 10,000 parts. */
   readonly partBytes?: number;
 }

@@ -21,22 +21,39 @@ afterEach(() => proxy.heal());
 
 /** At a prefix of its own. */
 function newStore(options: Partial<S3Options> & { readonly bucket?: string } = {}): S3Store {
-  const { bucket = objects.bucket, ...rest } = options;
+  return storeAt(prefixes++, options);
+}
+
+/** Two clients of one place. */
+function twoStores(): readonly [S3Store, S3Store] {
+  const place = prefixes++;
+  return [storeAt(place), storeAt(place)];
+}
+
+function storeAt(
+  place: number,
+  { bucket = objects.bucket, ...options }: Partial<S3Options> & { readonly bucket?: string } = {},
+): S3Store {
   return new S3Store(
-    { kind: 'bucket', bucket, prefix: `run-${String(prefixes++)}/step 1+é` },
-    { endpoint: proxy.endpoint, credentials: CREDENTIALS, silenceMs: 2000, ...rest },
+    { kind: 'bucket', bucket, prefix: `run-${String(place)}/step 1+é` },
+    { endpoint: proxy.endpoint, credentials: CREDENTIALS, silenceMs: 2000, ...options },
   );
 }
 
-const bytesOf = (length: number): Uint8Array =>
-  Uint8Array.from({ length }, (_, index) => (index * 7 + (index >> 8)) % 256);
+/** S3 accepts no smaller part but the last. */
+const LEAST_PART = 5 << 20;
+
+function bytesOf(length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  for (let index = 0; index < bytes.length; index++) bytes[index] = index * 7 + (index >> 8);
+  return bytes;
+}
 
 describe('an S3 store', () => {
   it('lists files with sizes and times, over more than one page, and only those below its prefix', async () => {
-    const store = newStore();
+    const store = newStore({ pageFiles: 10 });
     const other = newStore();
     await other.write('other', [bytesOf(1)]);
-    proxy.limitPages(10);
     for (let rank = 0; rank < 25; rank++) await store.write(`rank-${String(rank)}/0.distcp`, [bytesOf(3)]);
     const files = await store.list();
     expect(files.length).toBe(25);
@@ -68,17 +85,18 @@ describe('an S3 store', () => {
   });
 
   it('writes a large file in parts, and cuts and joins chunks to parts', async () => {
-    const store = newStore({ partBytes: 1000 });
-    const bytes = bytesOf(3500);
-    await store.write('large', [bytes.subarray(0, 300), bytes.subarray(300, 2900), bytes.subarray(2900)]);
-    expect(Buffer.from(await store.read('large', 0, 9999)).equals(bytes)).toBe(true);
+    const store = newStore({ partBytes: LEAST_PART });
+    const bytes = bytesOf(3.5 * LEAST_PART);
+    const [first, second] = [0.3 * LEAST_PART, 2.9 * LEAST_PART];
+    await store.write('large', [bytes.subarray(0, first), bytes.subarray(first, second), bytes.subarray(second)]);
+    expect(Buffer.from(await store.read('large', 0, 2 * bytes.length)).equals(bytes)).toBe(true);
     expect(proxy.requests.filter(({ method, path }) => method === 'PUT' && path.includes('partNumber')).length).toBe(4);
   });
 
   it('leaves no part of a large file that could not be written', async () => {
-    const store = newStore({ partBytes: 1000 });
+    const store = newStore({ partBytes: LEAST_PART });
     async function* broken(): AsyncGenerator<Uint8Array> {
-      yield await Promise.resolve(bytesOf(2500));
+      yield await Promise.resolve(bytesOf(2.5 * LEAST_PART));
       throw new Error('the disk is gone');
     }
     await expect(store.write('large', broken())).rejects.toThrow('the disk is gone');
@@ -116,11 +134,27 @@ describe('an S3 store', () => {
   });
 
   it('refuses to mix two versions of a file', async () => {
-    const store = newStore();
+    const [store, other] = twoStores();
     await store.write('file', [bytesOf(10)]);
     await store.list();
-    await store.write('file', [bytesOf(20)]);
+    await other.write('file', [bytesOf(20)]);
     await expect(store.read('file', 0, 10)).rejects.toThrow(/file in s3:.* was written again while it was read\. Try/);
+  });
+});
+
+describe('an S3 store does not take for the end of a file', () => {
+  it('a connection that ends early without an error', async () => {
+    const store = newStore();
+    await store.write('file', [bytesOf(5000)]);
+    proxy.endAfterBytes(3000);
+    expect(Buffer.from(await store.read('file', 0, 5000)).equals(bytesOf(5000))).toBe(true);
+  });
+
+  it('an answer of a server that ignores ranges', async () => {
+    const store = newStore();
+    await store.write('file', [bytesOf(100)]);
+    proxy.ignoreRanges();
+    await expect(store.read('file', 50, 100)).rejects.toThrow(/the server ignores ranges/);
   });
 });
 

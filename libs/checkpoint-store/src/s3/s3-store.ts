@@ -34,6 +34,7 @@ export class S3Store implements CheckpointStore {
   readonly #prefix: string;
   readonly #silenceMs: number;
   readonly #partBytes: number;
+  readonly #pageFiles: number | undefined;
   readonly #place: S3Place;
   /** Of listed files: a file that is written again while it is read would be mixed from two versions. */
   readonly #etags = new Map<string, string>();
@@ -44,6 +45,7 @@ export class S3Store implements CheckpointStore {
     this.#prefix = prefix === '' ? '' : `${prefix}/`;
     this.#silenceMs = options.silenceMs ?? SILENCE_MS;
     this.#partBytes = options.partBytes ?? PART_BYTES;
+    this.#pageFiles = options.pageFiles;
     this.#place = { location: this.location, bucket, endpoint: options.endpoint };
     this.#client = clientOf(options, this.#silenceMs);
   }
@@ -54,7 +56,12 @@ export class S3Store implements CheckpointStore {
     do {
       const page = await this.#ask('list objects', () =>
         this.#client.send(
-          new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: this.#prefix, ContinuationToken: token }),
+          new ListObjectsV2Command({
+            Bucket: this.#bucket,
+            Prefix: this.#prefix,
+            ContinuationToken: token,
+            MaxKeys: this.#pageFiles,
+          }),
         ),
       );
       for (const { Key = '', Size = 0, LastModified, ETag } of page.Contents ?? []) {
@@ -76,11 +83,13 @@ export class S3Store implements CheckpointStore {
 
   async read(path: string, offset: number, length: number): Promise<Uint8Array> {
     const bytes = new Uint8Array(length);
+    let etag = this.#etags.get(path);
     let filled = 0;
     for (let breaks = 0; filled < length;) {
-      const answer = await this.#get(path, offset + filled, length - filled);
-      if (answer?.Body === undefined) break; // The file ends before.
-      const read = await readBody(answer.Body, bytes.subarray(filled), this.#silenceMs);
+      const answer = await this.#get(path, { from: offset + filled, length: length - filled, etag });
+      if (answer === undefined) break; // The file ends before.
+      etag ??= answer.etag;
+      const read = await readBody(answer.body, bytes.subarray(filled, filled + answer.length), this.#silenceMs);
       filled += read.bytes;
       if (read.broken === undefined) break;
       breaks = read.bytes > 0 ? 0 : breaks + 1;
@@ -91,6 +100,7 @@ export class S3Store implements CheckpointStore {
 
   async write(path: string, chunks: FileChunks, { ifAbsent = false } = {}): Promise<boolean> {
     const target = { Bucket: this.#bucket, Key: this.#prefix + path, ...(ifAbsent && { IfNoneMatch: '*' }) };
+    this.#etags.delete(path);
     return await this.#ask(`write ${path}`, async () => {
       try {
         const rest = await uploadParts(this.#client, target, chunks, this.#partBytes);
@@ -118,9 +128,8 @@ export class S3Store implements CheckpointStore {
     }
   }
 
-  /** undefined: the file ends before. */
-  async #get(path: string, from: number, length: number): Promise<GetObjectCommandOutput | undefined> {
-    const listed = this.#etags.get(path);
+  /** undefined: the file ends before. `etag`: of the version that is read. */
+  async #get(path: string, { from, length, etag }: WantedRange): Promise<RangeAnswer | undefined> {
     try {
       const answer = await this.#client.send(
         new GetObjectCommand({
@@ -130,15 +139,28 @@ export class S3Store implements CheckpointStore {
         }),
       );
       // By the answer, because not every store compares If-Match of a read.
-      if (listed === undefined || answer.ETag === undefined || answer.ETag === listed) return answer;
+      const isOther = etag !== undefined && answer.ETag !== undefined && answer.ETag !== etag;
+      const range = isOther ? undefined : rangeOf(answer, from);
+      if (range !== undefined) return range;
       discard(answer);
+      throw isOther ? this.#changed(path) : this.#noRange(path);
     } catch (error) {
       if (statusOf(error) === 416) return undefined;
       throw storeErrorOf(error, `read ${path}`, this.#place);
     }
-    throw new StoreError(
+  }
+
+  #changed(path: string): StoreError {
+    return new StoreError(
       'Changed',
       `${path} in ${this.location} was written again while it was read. Try again when nothing saves there.`,
+    );
+  }
+
+  #noRange(path: string): StoreError {
+    return new StoreError(
+      'Other',
+      `Cannot read ${path} in ${this.location}: the server ignores ranges, which S3 has. Use a store that supports them, or copy the save to a directory.`,
     );
   }
 
@@ -169,6 +191,26 @@ function clientOf({ region, endpoint, credentials }: S3Options, silenceMs: numbe
       httpsAgent: { maxSockets: MAX_CONNECTIONS },
     },
   });
+}
+
+/** Bytes of a file. */
+interface WantedRange {
+  readonly from: number;
+  readonly length: number;
+  readonly etag: string | undefined;
+}
+
+/** The bytes that an answer carries. */
+interface RangeAnswer {
+  readonly body: NonNullable<GetObjectCommandOutput['Body']>;
+  readonly length: number;
+  readonly etag: string | undefined;
+}
+
+/** undefined: the answer does not begin at `from`. */
+function rangeOf({ Body, ContentRange = '', ETag }: GetObjectCommandOutput, from: number): RangeAnswer | undefined {
+  const [, first = NaN, last = NaN] = (/^bytes (\d+)-(\d+)\//.exec(ContentRange) ?? []).map(Number);
+  return Body === undefined || first !== from ? undefined : { body: Body, length: last - first + 1, etag: ETag };
 }
 
 function statusOf(error: unknown): number | undefined {

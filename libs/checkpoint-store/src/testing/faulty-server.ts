@@ -15,8 +15,8 @@ export class FaultyServer {
   requests: AskedRequest[] = [];
   readonly #server: Server;
   #fault: Fault | undefined;
+  #hiddenHeaders: readonly string[] = [];
   #replacement: ((response: ServerResponse) => void) | undefined;
-  #pageFiles: number | undefined;
 
   private constructor(server: Server, endpoint: string) {
     this.#server = server;
@@ -39,18 +39,25 @@ export class FaultyServer {
   heal(): void {
     this.#fault = undefined;
     this.#replacement = undefined;
-    this.#pageFiles = undefined;
+    this.#hiddenHeaders = [];
     this.requests = [];
-  }
-
-  /** Lists so many files in one answer; S3 lists 1,000. */
-  limitPages(files: number): void {
-    this.#pageFiles = files;
   }
 
   /** The connection breaks after so many bytes of each answer. */
   breakAfterBytes(bytes: number): void {
     this.#fault = afterBytes(bytes, (response) => response.destroy());
+  }
+
+  /** Each answer ends after so many bytes as if it were complete, and has no length. */
+  endAfterBytes(bytes: number): void {
+    this.#fault = afterBytes(bytes, (response) => response.end());
+    this.#hiddenHeaders = ['content-length'];
+  }
+
+  /** Answers with whole files. */
+  ignoreRanges(): void {
+    this.#fault = (answer, response) => answer.pipe(response);
+    this.#hiddenHeaders = ['content-range'];
   }
 
   /** Nothing follows so many bytes of each answer. */
@@ -77,6 +84,7 @@ export class FaultyServer {
 
   /** Changes the answers to lists. */
   rewriteLists(change: (xml: string) => string): void {
+    this.#hiddenHeaders = ['content-length'];
     this.#fault = (answer, response) => {
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -110,26 +118,19 @@ export class FaultyServer {
     this.requests.push({ method, path, ...(headers.range !== undefined && { range: headers.range }) });
     if (this.#replacement !== undefined) return this.#replacement(response);
     const fault = method === 'GET' ? this.#fault : undefined;
-    const onward = request(new URL(upstream), { method, path: this.#limited(path), headers }, (answer) => {
+    const onward = request(new URL(upstream), { method, path, headers }, (answer) => {
       if (fault === undefined) {
         response.writeHead(answer.statusCode ?? 500, answer.headers);
         answer.pipe(response);
         return;
       }
-      const { 'content-length': length, ...others } = answer.headers;
-      response.writeHead(
-        answer.statusCode ?? 500,
-        path.includes('list-type') ? others : { ...others, 'content-length': length },
-      );
+      const hidden = new Set(this.#hiddenHeaders);
+      const shown = Object.entries(answer.headers).filter(([name]) => !hidden.has(name));
+      response.writeHead(answer.statusCode ?? 500, Object.fromEntries(shown));
       fault(answer, response);
     });
     onward.on('error', () => response.destroy());
     incoming.pipe(onward);
-  }
-
-  #limited(path: string): string {
-    const isList = this.#pageFiles !== undefined && path.includes('list-type=2');
-    return isList ? `${path}&max-keys=${String(this.#pageFiles)}` : path;
   }
 }
 
