@@ -135,6 +135,17 @@ export {
   RecordedFabricNodes,
 } from './fabric-history.ts';
 export type { Checkpoint } from './checkpoint.ts';
+export {
+  CheckpointContents,
+  CheckpointVerification,
+  MAX_CONTENT_NAME_CHARACTERS,
+  MAX_DEGREES,
+  MAX_DTYPES,
+  MAX_FINDING_CHARACTERS,
+  MAX_FINDINGS,
+  VERIFICATION_LEVELS,
+  type VerificationLevel,
+} from './checkpoint-contents.ts';
 export { CheckpointFault, describeFault, MAX_FAULTS_OF_ATTEMPT } from './checkpoint-fault.ts';
 export type { CheckpointEvidence, CheckpointFaultOnNode } from './checkpoint-fault.ts';
 export { isSameRequest, ResumeFrom, SCRATCH } from './resume-from.ts';

@@ -10,6 +10,7 @@ export { TORCH_DIST, torchDistConverter } from './formats/torch-dist/torch-dist.
 export { END_BYTES, isTruncated } from './formats/torch-save.ts';
 export { CheckpointManifest } from './manifest.ts';
 export { isNewer, newestRestorable } from './newest-restorable.ts';
+export { contentsOf, kindOf, type TextHash } from './contents-of.ts';
 export { bestSaveIntervalMs } from './save-interval.ts';
 export { checkpointName, incarnationOf, saveDirectoryOf } from './paths.ts';
 export { describeLoadRefusal } from './load-refusal.ts';
