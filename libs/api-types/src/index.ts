@@ -135,6 +135,7 @@ export {
   RecordedFabricNodes,
 } from './fabric-history.ts';
 export type { Checkpoint } from './checkpoint.ts';
+export { INSPECT_CHECKPOINT, WorkerAnswer, WorkerQuestion } from './checkpoint-worker.ts';
 export {
   CheckpointContents,
   CheckpointVerification,
@@ -228,6 +229,7 @@ export {
   RankAssignment,
   EARLIER_REPORT_PATH,
   LISTENED_PARTS,
+  LISTENS_TO_CONTENTS,
   LISTENS_TO_NOT_FINITE,
   LISTENS_TO_STOP,
   LISTENS_TO_PROCESSES,

@@ -15,7 +15,7 @@ export { bestSaveIntervalMs } from './save-interval.ts';
 export { checkpointName, incarnationOf, saveDirectoryOf } from './paths.ts';
 export { describeLoadRefusal } from './load-refusal.ts';
 export { type Level, LEVELS } from './verify/finding.ts';
-export { type SaveLook, verifySave } from './verify/verify-save.ts';
+export { hasReader, type SaveLook, verifySave } from './verify/verify-save.ts';
 export type { Reading, StoredFile } from './read/save-files.ts';
 export { type SavedTensor, volumeOf } from './read/saved-state.ts';
 export { bytesOfDtype } from './read/dtypes.ts';

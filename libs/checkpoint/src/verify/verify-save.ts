@@ -2,6 +2,7 @@
 import { detectFormat } from '../formats/formats.ts';
 import { DCP } from '../formats/dcp/dcp.ts';
 import { FSDP_DTENSOR } from '../formats/torch-dist/megatron-formats.ts';
+import { REFERENCE } from '../formats/reference/reference.ts';
 import { SAFETENSORS } from '../formats/safetensors/safetensors.ts';
 import { TORCH_DIST } from '../formats/torch-dist/torch-dist.ts';
 import type { Reading, StoredFile } from '../read/save-files.ts';
@@ -36,6 +37,12 @@ export function* verifySave(files: readonly StoredFile[], options: LookOptions):
   const format = detectFormat(paths)?.names[0] ?? formatOfFiles([...paths]);
   const look = yield* lookOf(format, files, options);
   return { ...look, format, verdict: verdictOf(look.findings) };
+}
+
+/** Whether anything can be read from the bytes of a save that its manifest calls this; one with an unknown name may be of a known format. */
+export function hasReader(format: string): boolean {
+  // Files of the stand-in engine hold no tensors.
+  return !REFERENCE.names.some((name) => name === format);
 }
 
 /** The verdict of these findings. */
