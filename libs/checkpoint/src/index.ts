@@ -9,7 +9,7 @@ export { SAFETENSORS } from './formats/safetensors/safetensors.ts';
 export { TORCH_DIST, torchDistConverter } from './formats/torch-dist/torch-dist.ts';
 export { END_BYTES, isTruncated } from './formats/torch-save.ts';
 export { CheckpointManifest } from './manifest.ts';
-export { isNewer, newestRestorable } from './newest-restorable.ts';
+export { isFoundBroken, isNewer, newestRestorable } from './newest-restorable.ts';
 export { contentsOf, kindOf, type TextHash } from './contents-of.ts';
 export { bestSaveIntervalMs } from './save-interval.ts';
 export { checkpointName, incarnationOf, saveDirectoryOf } from './paths.ts';

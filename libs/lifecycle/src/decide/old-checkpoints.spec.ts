@@ -1,4 +1,5 @@
 import type { Checkpoint } from '@coxswain/api-types';
+import { aVerification } from '@coxswain/api-types/testing';
 import { decide } from './decide.ts';
 import type { Observed } from '../observation/observed.ts';
 import { aCheckpoint, aPod } from '../testing/index.ts';
@@ -14,6 +15,7 @@ const saved = (
   return { ...checkpoint, metadata: { ...checkpoint.metadata, resourceVersion: `${epoch}${step}` } };
 };
 const damaged = { status: { state: 'Damaged' } } as const;
+const DAMAGED = aVerification({ level: 'V3', verdict: 'damaged', by: 'Worker' });
 const steps = (...all: readonly number[]): readonly Checkpoint[] => all.map((step) => saved(step));
 
 /** A job of which three checkpoints are kept, and two once it is finished. */
@@ -44,6 +46,11 @@ describe('of the Checkpoint objects of a job', () => {
     [
       'damaged ones keep no place',
       seen([...steps(10, 20, 30, 40), saved(50, damaged), saved(60, damaged)]),
+      ['e1-s10'],
+    ],
+    [
+      'those whose bytes were found damaged keep no place',
+      seen([...steps(10, 20, 30, 40), saved(50, { status: { state: 'Complete', verification: DAMAGED } })]),
       ['e1-s10'],
     ],
     [
