@@ -1,4 +1,4 @@
-import type { Checkpoint } from '@coxswain/api-types';
+import { ANNOTATIONS, type Checkpoint } from '@coxswain/api-types';
 import { aVerification } from '@coxswain/api-types/testing';
 import { decide } from './decide.ts';
 import type { Observed } from '../observation/observed.ts';
@@ -16,6 +16,10 @@ const saved = (
 };
 const damaged = { status: { state: 'Damaged' } } as const;
 const DAMAGED = aVerification({ level: 'V3', verdict: 'damaged', by: 'Worker' });
+const pinned = (checkpoint: Checkpoint): Checkpoint => ({
+  ...checkpoint,
+  metadata: { ...checkpoint.metadata, annotations: { [ANNOTATIONS.pin]: 'the paper' } },
+});
 const steps = (...all: readonly number[]): readonly Checkpoint[] => all.map((step) => saved(step));
 
 /** A job of which three checkpoints are kept, and two once it is finished. */
@@ -35,6 +39,11 @@ describe('of the Checkpoint objects of a job', () => {
   it.each<[string, Observed, readonly string[]]>([
     ['as many are kept as the policy says', seen(steps(10, 20, 30)), []],
     ['the oldest go when there are more', seen(steps(10, 20, 30, 40, 50)), ['e1-s20', 'e1-s10']],
+    [
+      'one that a user pinned stays, and keeps no place of another',
+      seen([pinned(saved(10)), ...steps(20, 30, 40, 50)]),
+      ['e1-s20'],
+    ],
     ['fewer are kept of a finished job', seen(steps(10, 20, 30), { status: finished }), ['e1-s10']],
     [
       'newest are those that were saved last, though an earlier epoch had come further',
