@@ -21,6 +21,7 @@ import { RecordFabrics1795660200000 } from '../../../migrations/20261126023000-r
 import { TellEndpoints1795662000000 } from '../../../migrations/20261126030000-tell-endpoints.ts';
 import { ServeJobsInTurns1795854600000 } from '../../../migrations/20261128083000-serve-jobs-in-turns.ts';
 import { NameTheClusterOfAnEntry1795867800000 } from '../../../migrations/20261128121000-name-the-cluster-of-an-entry.ts';
+import { RecordWhatCheckpointsHold1795884000000 } from '../../../migrations/20261128164000-record-what-checkpoints-hold.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
 export const MIGRATIONS = [
@@ -47,4 +48,5 @@ export const MIGRATIONS = [
   TellEndpoints1795662000000,
   ServeJobsInTurns1795854600000,
   NameTheClusterOfAnEntry1795867800000,
+  RecordWhatCheckpointsHold1795884000000,
 ] as const;

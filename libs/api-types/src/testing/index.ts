@@ -41,4 +41,4 @@ export function aTrainingJob(
     ...(overrides.status === undefined ? {} : { status: overrides.status }),
   };
 }
-export { aVerification } from './verification.ts';
+export { aVerification, someContents } from './verification.ts';
