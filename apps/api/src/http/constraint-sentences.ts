@@ -71,7 +71,6 @@ export const UNREACHABLE_CONSTRAINTS: Readonly<Record<string, string>> = {
   job_name_words_pkey: 'a trigger writes the words of a name anew, each once',
   attempts_pkey: 'the projection writes attempts with ON CONFLICT',
   checkpoint_verifications_pkey: 'the projection writes verifications with ON CONFLICT',
-  checkpoint_verifications_cluster_id_checkpoint_uid_fkey: 'the projection writes a verification after its checkpoint',
   checkpoints_pkey: 'the projection writes checkpoints with ON CONFLICT',
   placements_pkey: 'the projection writes placements with ON CONFLICT',
   nodes_pkey: 'the projection writes nodes with ON CONFLICT',

@@ -282,6 +282,16 @@ describe('where the claim', () => {
   });
 });
 
+it('asks a quiet cluster nothing, once it has seen that it is quiet', async () => {
+  const world = new World();
+  const asked: string[] = [];
+  world.api.interfere = ({ verb }) => void asked.push(verb);
+  await world.checkpoint();
+  asked.length = 0;
+  for (let round = 0; round < 3; round++) await world.reconcile();
+  expect(asked).toEqual(['list']);
+});
+
 it('verifies two in a namespace at once, the newest first, and goes on as another leader', async () => {
   const world = new World();
   for (const step of [10, 20, 30]) await world.checkpoint({ step, verify: 'V2' });

@@ -53,6 +53,8 @@ export class VerificationController {
   readonly #parts: VerificationControllerParts;
   /** By {@link tryKey}, in monotonic milliseconds. */
   readonly #notBefore = new Map<string, number>();
+  /** Pods can be there: after a change of leader, and as long as the last list had some. */
+  #mayHavePods = true;
 
   constructor(parts: VerificationControllerParts) {
     this.#parts = parts;
@@ -69,11 +71,14 @@ export class VerificationController {
   /** Records what pods found, and starts those that are wanted. A failure affects its own checkpoint alone. */
   async reconcile(): Promise<void> {
     const { client, cache } = this.#parts;
+    const checkpoints = cache.checkpoints.all();
+    // A quiet cluster is asked nothing.
+    if (!this.#mayHavePods && wantedVerifications(checkpoints).length === 0) return;
     const { items } = await client.list<WorkerPod>(podsPath(), { labelSelector: `${LABELS.worker}=verify` });
     const nowMs = this.#parts.clock.monotonicMs();
     for (const [key, atMs] of this.#notBefore) if (atMs < nowMs) this.#notBefore.delete(key);
     const pods = new Map(items.map((pod) => [keyOf(pod.metadata), pod]));
-    const checkpoints = cache.checkpoints.all();
+    this.#mayHavePods = items.length > 0;
     const running = new Map<string, number>();
     for (const checkpoint of checkpoints) {
       const pod = pods.get(keyOf({ ...checkpoint.metadata, name: workerPodName(checkpoint) }));
@@ -155,6 +160,7 @@ export class VerificationController {
     const context: WorkerContext = { ...this.#parts.pods, job, runtime: newest?.spec.runtime, node: place.node };
     try {
       await this.#parts.client.create(podsPath({ namespace }), workerPod(wanted, context));
+      this.#mayHavePods = true;
       return true;
     } catch (error) {
       if (isAlreadyExists(error)) return false;

@@ -15,13 +15,14 @@ const REQUEST = /^(V[0-3])(?: (\d{4}-\d\d-\d\dT[\d:.]+Z))?$/;
 
 /** Those that users asked for first, and then those in doubt; of each the newest step first. */
 export function wantedVerifications(checkpoints: readonly Checkpoint[]): readonly WantedVerification[] {
-  const present = checkpoints
+  const wanted = checkpoints
     .filter(({ metadata, status }) => metadata.deletionTimestamp === undefined && status !== undefined)
-    .toSorted((one, other) => other.spec.step - one.spec.step);
-  const requested = present.flatMap((checkpoint) => requestOf(checkpoint) ?? []);
-  const asked = new Set(requested.map(({ checkpoint }) => checkpoint));
-  const suspected = present.filter((one) => !asked.has(one)).flatMap((checkpoint) => doubtOf(checkpoint) ?? []);
-  return [...requested, ...suspected];
+    .flatMap((checkpoint) => requestOf(checkpoint) ?? doubtOf(checkpoint) ?? []);
+  return wanted.toSorted(
+    (one, other) =>
+      Number(one.why === 'Suspected') - Number(other.why === 'Suspected') ||
+      other.checkpoint.spec.step - one.checkpoint.spec.step,
+  );
 }
 
 /** Value of the annotation that asks for a verification: a level, and since when it counts. Hostile or mistyped: undefined. */
