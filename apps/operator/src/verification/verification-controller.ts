@@ -33,6 +33,8 @@ const MOST_IN_NAMESPACE = 2;
 const START_MS = 900_000;
 /** Between two tries of the same checkpoint that came to nothing. */
 const AGAIN_MS = 3_600_000;
+/** Between two looks at a claim that is mounted elsewhere. */
+const WAITS_MS = 60_000;
 const MOST_REASON_CHARACTERS = 512;
 
 type CheckpointObject = Checkpoint & KubeObject;
@@ -151,6 +153,7 @@ export class VerificationController {
     const { namespace } = checkpoint.metadata;
     const place = await this.#placeOf(wanted);
     if ('waits' in place) {
+      this.#notBefore.set(tryKey(wanted), this.#parts.clock.monotonicMs() + WAITS_MS);
       const status = withUndone(checkpoint, place.waits);
       if (status !== undefined) await this.#write(checkpoint, status);
       return false;
