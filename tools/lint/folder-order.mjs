@@ -96,6 +96,7 @@ export const FOLDER_ORDER = {
     'installation',
     'process',
     'launchers',
+    'verification',
     'ingest',
     'fabric',
     'quarantine',
@@ -139,11 +140,12 @@ export const FOLDER_ORDER = {
     'trace',
     'settings.ts',
   ],
-  // reconciling; decisions; orders to launchers; the next attempt; reasons to save or move; incidents; judging failures; quarantine of nodes; what is observed; who may end; notices on Nodes; what a status records
+  // reconciling; decisions; orders to launchers; verification of checkpoints; the next attempt; reasons to save or move; incidents; judging failures; quarantine of nodes; what is observed; who may end; notices on Nodes; what a status records
   'libs/lifecycle': [
     'perform',
     'decide',
     'launchers',
+    'verification',
     'epoch',
     'disruption',
     'incident',

@@ -11,6 +11,8 @@ import {
   anAttempt,
   aPlannedJobSpec,
   aStepPoint,
+  aVerification,
+  someContents,
 } from '@coxswain/api-types/testing';
 import { aLayout } from '@coxswain/layout/testing';
 import { readFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -444,7 +446,26 @@ describe('reading', () => {
       'checkpoints are listed with step and size',
       ['checkpoints', 'tiny-gpt'],
       { ...FOUND, [`GET ${JOB}/checkpoints`]: { json: { items: [aCheckpointRecord()] } } },
-      /^STEP +ATTEMPT +STATE +SIZE +NAME\n20 +1 +Complete +1\.5 MiB /,
+      /^STEP +ATTEMPT +STATE +SIZE +FORMAT +VERIFIED +HOLDS +NAME\n20 +1 +Complete +1\.5 MiB +torch_dcp +- +- +/,
+    ],
+    [
+      'checkpoints are listed with how closely they were verified and what they hold',
+      ['checkpoints', 'tiny-gpt'],
+      {
+        ...FOUND,
+        [`GET ${JOB}/checkpoints`]: {
+          json: {
+            items: [
+              aCheckpointRecord({
+                verification: aVerification({ level: 'V3' }),
+                contents: someContents(),
+                pin: 'the paper',
+              }),
+            ],
+          },
+        },
+      },
+      /\n20 +1 +Complete +1\.5 MiB +torch_dcp +sound \(V3\) +weights only, pinned +/,
     ],
     [
       'a checkpoint that could not be loaded is listed as suspect',

@@ -18,6 +18,7 @@ import { Reporting } from './process/reporting.ts';
 import { waitForServer } from './process/wait-for-server.ts';
 import { WakeUps } from './process/wake-ups.ts';
 import { QUARANTINE_MESSAGES, QuarantineController } from './quarantine/quarantine-controller.ts';
+import { VerificationController } from './verification/verification-controller.ts';
 import { createClusterScheduler, createEndArbiter } from './training-job/cluster-scheduler.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
 import { PodSweep } from './training-job/pod-sweep.ts';
@@ -89,6 +90,7 @@ class RunningOperator implements Operator {
   readonly #fabric: FabricController;
   readonly #quarantine: QuarantineController;
   readonly #nodeRequests: NodeRequests;
+  readonly #verification: VerificationController;
   readonly #reporting: Reporting;
   readonly #jobs: JobLoop;
   readonly #wakeUps: WakeUps;
@@ -183,6 +185,13 @@ class RunningOperator implements Operator {
       className: config.provisioningClass,
       onNews: (key) => this.#jobs.wake(key, 'normal'),
       onError: (error) => log.warn({ err: error }, 'a ProvisioningRequest could not be written; the operator retries'),
+    });
+    this.#verification = new VerificationController({
+      client,
+      cache: this.#cache,
+      clock,
+      pods: config.pods,
+      onError: (error) => log.warn({ err: error }, 'a checkpoint could not be verified; the operator retries'),
     });
     this.#reporting = new Reporting({
       config,
@@ -321,6 +330,7 @@ class RunningOperator implements Operator {
       this.#fabric.run(signal),
       this.#quarantine.run(signal),
       this.#nodeRequests.run(signal),
+      this.#verification.run(signal),
     ];
     await this.#jobs.run(signal);
     await Promise.all(beside);

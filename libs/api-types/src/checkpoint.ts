@@ -1,5 +1,6 @@
 import { ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
+import { CheckpointContents, CheckpointVerification } from './checkpoint-contents.ts';
 import { CheckpointEvidence } from './checkpoint-fault.ts';
 import type { ObjectMeta } from './metadata.ts';
 import type { API_GROUP_VERSION } from './names.ts';
@@ -81,6 +82,10 @@ export const CheckpointResourceStatus = z
     suspect: CheckpointSuspicion.optional().describe(
       'It could not be loaded, and nothing proves that its content differs. Launchers verify it again, and the field goes when it verifies. It stands beside state Complete, so that an earlier release resumes from it.',
     ),
+    verification: CheckpointVerification.optional().describe(
+      'The closest verification of its bytes. Absent: an earlier release recorded it, whose launcher verified the manifest, or no reader knows its format.',
+    ),
+    contents: CheckpointContents.optional().describe('What its files hold. Absent: no reader knows its format.'),
   })
   .meta({ id: 'CheckpointResourceStatus' });
 export type CheckpointResourceStatus = z.infer<typeof CheckpointResourceStatus>;

@@ -138,6 +138,18 @@ export {
 } from './fabric-history.ts';
 export type { Checkpoint } from './checkpoint.ts';
 export { RetentionPolicy } from './retention-policy.ts';
+export { INSPECT_CHECKPOINT, WorkerAnswer, WorkerQuestion } from './checkpoint-worker.ts';
+export {
+  CheckpointContents,
+  CheckpointVerification,
+  MAX_CONTENT_NAME_CHARACTERS,
+  MAX_DEGREES,
+  MAX_DTYPES,
+  MAX_FINDING_CHARACTERS,
+  MAX_FINDINGS,
+  VERIFICATION_LEVELS,
+  type VerificationLevel,
+} from './checkpoint-contents.ts';
 export { CheckpointFault, describeFault, MAX_FAULTS_OF_ATTEMPT } from './checkpoint-fault.ts';
 export type { CheckpointEvidence, CheckpointFaultOnNode } from './checkpoint-fault.ts';
 export { isSameRequest, ResumeFrom, SCRATCH } from './resume-from.ts';
@@ -220,6 +232,7 @@ export {
   RankAssignment,
   EARLIER_REPORT_PATH,
   LISTENED_PARTS,
+  LISTENS_TO_CONTENTS,
   LISTENS_TO_NOT_FINITE,
   LISTENS_TO_STOP,
   LISTENS_TO_COLLECTIVES,

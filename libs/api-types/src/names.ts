@@ -27,6 +27,8 @@ export const LABELS = {
   podIndex: `${API_GROUP}/pod-index`,
   /** Set by the API on a TrainingJob it created: the row's id. A job without it was made with kubectl. */
   jobId: `${API_GROUP}/job-id`,
+  /** On pods that read a checkpoint for the operator: what they do. */
+  worker: `${API_GROUP}/checkpoint-worker`,
 } as const;
 
 /** Annotations on objects of a job. */
@@ -39,6 +41,10 @@ export const ANNOTATIONS = {
   reportUrl: `${API_GROUP}/report-url`,
   /** On a ProvisioningRequest and its PodTemplates: digest of what was wanted, to see whether they still fit their job. */
   nodeRequest: `${API_GROUP}/node-request`,
+  /** On a Checkpoint, by a user: verify it this closely, as `V3`, and again if the last verification is older than a time: `V3 2026-11-28T16:00:00Z`. */
+  verify: `${API_GROUP}/verify`,
+  /** On a Checkpoint, by a user: why it is kept. Retention deletes no object that has it. */
+  pin: `${API_GROUP}/pin`,
 } as const;
 
 /** Node labels that describe the fabric in our own dialect; other dialects are read beside it (`libs/fabric`). */

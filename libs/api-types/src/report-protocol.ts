@@ -1,6 +1,7 @@
 import { MAX_WORLD_SIZE } from '@coxswain/layout';
 import { z } from 'zod';
 import { MAX_PASSED_OVER, MAX_REREAD_FILES } from './checkpoint.ts';
+import { CheckpointContents, CheckpointVerification } from './checkpoint-contents.ts';
 import { CheckpointFault } from './checkpoint-fault.ts';
 import { EXIT_CODES, type ExitKind } from './exit-codes.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
@@ -54,6 +55,10 @@ const SavedCheckpoint = z.strictObject({
   bytes: counter,
   files: counter,
   manifestSha256: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Only for an operator that reads it, and never in a cause, which has to be short. */
+  verification: CheckpointVerification.optional(),
+  /** The same. */
+  contents: CheckpointContents.optional(),
 });
 /** A checkpoint that a launcher verified after it was saved. */
 export type SavedCheckpoint = z.infer<typeof SavedCheckpoint>;
@@ -209,6 +214,8 @@ export const LISTENS_TO_STOP = 'stop';
 export const LISTENS_TO_PROCESSES = 'processes';
 /** The same of `collectives` of the work in a cause. */
 export const LISTENS_TO_COLLECTIVES = 'collectives';
+/** The same of `verification` and `contents` of a saved checkpoint. */
+export const LISTENS_TO_CONTENTS = 'contents';
 /** All of them, as this release's operator announces them. */
 export const LISTENED_PARTS = [
   LISTENS_TO_WATERMARKS,
@@ -216,6 +223,7 @@ export const LISTENED_PARTS = [
   LISTENS_TO_STOP,
   LISTENS_TO_PROCESSES,
   LISTENS_TO_COLLECTIVES,
+  LISTENS_TO_CONTENTS,
 ] as const;
 /** Of the ranks of one pod. */
 export const MAX_GROUPS_PER_HEARTBEAT = 256;

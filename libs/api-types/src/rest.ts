@@ -1,6 +1,7 @@
 import { ParallelLayout } from '@coxswain/layout';
 import { PlanAnswer, PlanRequest } from '@coxswain/planner/types';
 import { z } from 'zod';
+import { CheckpointContents, CheckpointVerification } from './checkpoint-contents.ts';
 import { CheckpointResourceSpec, CheckpointResourceStatus } from './checkpoint.ts';
 import { Condition } from './conditions.ts';
 import { GpuCounts } from './cluster-fabric.ts';
@@ -482,6 +483,19 @@ export const CheckpointRecord = z
       .default(false)
       .describe('Whether a Complete one could not be loaded, as the message says; launchers verify it again.'),
     message: z.string().nullable(),
+    verification: CheckpointVerification.nullable()
+      .default(null)
+      .describe(
+        'The closest verification of its bytes. Null: an earlier release recorded it, or no reader knows its format.',
+      ),
+    contents: CheckpointContents.nullable()
+      .default(null)
+      .describe('What its files hold. Null: no reader knows its format.'),
+    pin: z
+      .string()
+      .nullable()
+      .default(null)
+      .describe('Why its object is kept whatever the retention; null: it is not pinned.'),
     createdAt: timestamp,
     deletedAt: timestamp.nullable(),
   })

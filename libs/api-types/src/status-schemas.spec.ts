@@ -55,6 +55,21 @@ const CHECKPOINT = {
   files: 1,
   manifestSha256: '0'.repeat(64),
 };
+const FINDING = { kind: 'damaged', message: 'm' };
+const VERIFICATION = { level: 'V1', verdict: 'damaged', at: AT, by: 'Launcher', readBytes: 1, findings: [FINDING] };
+const CONTENTS = {
+  tensors: 1,
+  chunks: 1,
+  objects: 0,
+  bytes: 4,
+  dtypes: { float32: 1 },
+  kinds: { moment: { tensors: 1, bytes: 4 } },
+  holds: {},
+  isResumable: true,
+  geometry: '0'.repeat(64),
+};
+const numbersOf = (count: number): unknown =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`n${index}`, index]));
 const STATUS = { attempts: [ATTEMPT], conditions: [CONDITION], progress: { step: 1, reportedAt: AT } };
 
 const tables: readonly (readonly [string, z.ZodType, unknown, readonly Bound[]])[] = [
@@ -211,8 +226,22 @@ const tables: readonly (readonly [string, z.ZodType, unknown, readonly Bound[]])
       state: 'Damaged',
       condemnation: { by: 'TwoNodes', evidence: [EVIDENCE, EVIDENCE] },
       suspect: { reason: 'Unreadable', evidence: [EVIDENCE] },
+      verification: VERIFICATION,
+      contents: CONTENTS,
     },
     [
+      ['verification', 'not needed', undefined, 1],
+      ['verification.level', 'a level', 'V3', 'V4'],
+      ['verification.verdict', 'sound or what a finding is', 'sound', 'good'],
+      ['verification.by', 'a launcher or a worker', 'Worker', 'User'],
+      ['verification.findings', 'at most 8', listOf(8, FINDING), listOf(9, FINDING)],
+      ['verification.findings.0.message', 'at most 256 characters', letters(256), letters(257)],
+      ['contents', 'not needed', undefined, 1],
+      ['contents.dtypes', 'at most 16 names', numbersOf(16), numbersOf(17)],
+      ['contents.degrees', 'at most 16 names', numbersOf(16), numbersOf(17)],
+      ['contents.geometry', 'a SHA-256', 'a'.repeat(64), 'a'.repeat(63)],
+      ['contents.holds.optimizer', 'unknown, or yes or no', undefined, 'maybe'],
+      ['contents.kinds.moment.bytes', 'an exact number', HUGE, HUGE + 1],
       ['state', 'complete or damaged', 'Damaged', 'Gone'],
       ['message', 'at most 4096 characters', letters(4096), letters(4097)],
       ['condemnation', 'not needed', undefined, 1],

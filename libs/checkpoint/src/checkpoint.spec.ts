@@ -1,10 +1,14 @@
 import type { Checkpoint } from '@coxswain/api-types';
-import { aTrainingJob } from '@coxswain/api-types/testing';
+import { aTrainingJob, aVerification } from '@coxswain/api-types/testing';
 import { CheckpointManifest, checkpointName, newestRestorable, saveDirectoryOf } from './index.ts';
 import { aCheckpoint, aManifest } from './testing/index.ts';
 
 const job = aTrainingJob();
 const { uid: jobUid } = job.metadata;
+
+function verified(spec: Partial<Checkpoint['spec']>, verification?: Parameters<typeof aVerification>[0]): Checkpoint {
+  return { ...aCheckpoint(spec), status: { state: 'Complete', verification: aVerification(verification) } };
+}
 
 describe('the checkpoint to resume from', () => {
   const cases: readonly {
@@ -28,6 +32,16 @@ describe('the checkpoint to resume from', () => {
       checkpoints: [withoutStatus(aCheckpoint({ step: 40 }))],
       want: undefined,
     },
+    ...(['damaged', 'incomplete'] as const).map((verdict) => ({
+      name: `is not one whose bytes were found ${verdict}`,
+      checkpoints: [aCheckpoint({ step: 20 }), verified({ step: 40 }, { verdict })],
+      want: 20,
+    })),
+    ...(['suspect', 'unverifiable'] as const).map((verdict) => ({
+      name: `may be one whose bytes were found ${verdict}`,
+      checkpoints: [aCheckpoint({ step: 20 }), verified({ step: 40 }, { verdict })],
+      want: 40,
+    })),
     { name: 'is not of another job', checkpoints: [aCheckpoint({ step: 40, jobUid: 'another' })], want: undefined },
     {
       name: 'is not one that is being deleted',
@@ -37,6 +51,35 @@ describe('the checkpoint to resume from', () => {
   ];
   it.each(cases)('$name', ({ checkpoints, want }) => {
     expect(newestRestorable(checkpoints, { jobUid })?.spec.step).toBe(want);
+  });
+
+  it.each<[sentence: string, earlier: Checkpoint, later: Checkpoint, epoch: number]>([
+    [
+      'found sound by all its bytes, rather than by its structure',
+      verified({ epoch: 1 }, { level: 'V3' }),
+      verified({ epoch: 2 }),
+      1,
+    ],
+    [
+      'found sound by all its bytes, rather than as an earlier release recorded it',
+      verified({ epoch: 1 }, { level: 'V3' }),
+      aCheckpoint({ epoch: 2 }),
+      1,
+    ],
+    ['later, when both were verified as closely', verified({ epoch: 1 }), aCheckpoint({ epoch: 2 }), 2],
+    [
+      'later, when the bytes of the other cannot show that they are right',
+      verified({ epoch: 1 }, { level: 'V3', verdict: 'unverifiable' }),
+      verified({ epoch: 2 }),
+      2,
+    ],
+    ['not suspect', verified({ epoch: 1 }), verified({ epoch: 2 }, { level: 'V3', verdict: 'suspect' }), 1],
+  ])('is of two of the same step the one that is %s', (_sentence, earlier, later, epoch) => {
+    for (const order of [
+      [earlier, later],
+      [later, earlier],
+    ])
+      expect(newestRestorable(order, { jobUid })?.spec.epoch).toBe(epoch);
   });
 
   it('is of two of the same step the one of the later epoch', () => {

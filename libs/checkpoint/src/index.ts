@@ -13,14 +13,15 @@ export { TORCH_DIST, torchDistConverter } from './formats/torch-dist/torch-dist.
 export { END_BYTES, isTruncated } from './formats/torch-save.ts';
 export { CheckpointManifest } from './manifest.ts';
 export { type FoundSave, halfWrittenFormats, isSaveName, markerFiles, unmarkedSaves } from './half-written.ts';
-export { isNewer, newestRestorable } from './newest-restorable.ts';
+export { isFoundBroken, isNewer, newestRestorable } from './newest-restorable.ts';
+export { contentsOf, kindOf, type TextHash } from './contents-of.ts';
 export { bestSaveIntervalMs } from './save-interval.ts';
 export { checkpointName, incarnationOf, saveDirectoryOf } from './paths.ts';
 export { type Conversion, judgeLoad, type LoadVerdict } from './loads/judge-load.ts';
 export { knownSave, type KnownSave, type LoadTarget } from './loads/known-save.ts';
 export { describeLoadRefusal } from './loads/load-refusal.ts';
 export { type Level, LEVELS } from './verify/finding.ts';
-export { type SaveLook, type Verdict, verifySave } from './verify/verify-save.ts';
+export { hasReader, type SaveLook, type Verdict, verifySave } from './verify/verify-save.ts';
 export { DELETION_FILE, type Reading, type StoredFile } from './read/save-files.ts';
 export { type SavedTensor, volumeOf } from './read/saved-state.ts';
 export { bytesOfDtype } from './read/dtypes.ts';

@@ -58,3 +58,5 @@ export { UnwrittenStatuses } from './observation/unwritten-statuses.ts';
 export { Stopwatches } from './observation/stopwatches.ts';
 export { DEFAULT_TIMEOUTS } from './observation/timeouts.ts';
 export type { Timeouts } from './observation/timeouts.ts';
+export { wantedVerifications, type WantedVerification } from './verification/wanted-verifications.ts';
+export { withUndone, withVerdict } from './verification/record-verification.ts';

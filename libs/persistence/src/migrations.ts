@@ -22,6 +22,7 @@ import { TellEndpoints1795662000000 } from '../../../migrations/20261126030000-t
 import { ServeJobsInTurns1795854600000 } from '../../../migrations/20261128083000-serve-jobs-in-turns.ts';
 import { NameTheClusterOfAnEntry1795867800000 } from '../../../migrations/20261128121000-name-the-cluster-of-an-entry.ts';
 import { RecordSinceWhenJobsWait1795881000000 } from '../../../migrations/20261128155000-record-since-when-jobs-wait.ts';
+import { RecordWhatCheckpointsHold1795884000000 } from '../../../migrations/20261128164000-record-what-checkpoints-hold.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
 export const MIGRATIONS = [
@@ -49,4 +50,5 @@ export const MIGRATIONS = [
   ServeJobsInTurns1795854600000,
   NameTheClusterOfAnEntry1795867800000,
   RecordSinceWhenJobsWait1795881000000,
+  RecordWhatCheckpointsHold1795884000000,
 ] as const;

@@ -4,20 +4,25 @@ import { toCheckpointRecord } from './checkpoint-record.ts';
 describe('a checkpoint as it is answered', () => {
   const want = aCheckpointRecord({ jobId: 'job-1', createdAt: '2026-01-01T00:05:00.000Z' });
   const { name, uid, namespace, state, message, jobId: _job, createdAt: _created, ...more } = want;
-  const { deletedAt: _deleted, isSuspect: _suspect, ...spec } = more;
+  const { deletedAt: _deleted, isSuspect: _suspect, verification, contents, pin, ...spec } = more;
   const created = new Date('2026-01-01T00:05:00Z');
-  const row = { name, uid, namespace, spec, state, message, created_at: created, deleted_at: null };
+  const said = { state, message, verification, contents, pin, is_suspect: null };
+  const row = { name, uid, namespace, spec, ...said, created_at: created, deleted_at: null };
 
   it('has the fields of its resource, and the job that it belongs to', () => {
     expect(toCheckpointRecord(row as never, 'job-1')).toEqual(want);
   });
 
   it.each([
-    ['Complete', null, false],
-    ['Complete', 'It is suspect, because it could not be read.', true],
-    ['Damaged', 'A file is cut off.', false],
-  ])('of state %s with message %j is suspect: %j', (of, words, isSuspect) => {
-    expect(toCheckpointRecord({ ...row, state: of, message: words } as never, 'job-1')).toMatchObject({ isSuspect });
+    ['Complete', null, null, false],
+    ['Complete', 'It is suspect, because it could not be read.', null, true],
+    ['Damaged', 'A file is cut off.', null, false],
+    ['Complete', 'It could not be verified: its pod did not start.', false, false],
+    ['Complete', 'It is suspect, because it could not be read.', true, true],
+    ['Damaged', 'A file is cut off.', true, false],
+  ])('of state %s with message %j and mark %j is suspect: %j', (of, words, mark, isSuspect) => {
+    const marked = { ...row, state: of, message: words, is_suspect: mark };
+    expect(toCheckpointRecord(marked as never, 'job-1')).toMatchObject({ isSuspect });
   });
 
   it('says when its object was deleted', () => {

@@ -5,9 +5,17 @@ export interface CheckpointRow {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
-  readonly spec: Omit<CheckpointRecord, 'name' | 'uid' | 'namespace' | 'isSuspect'>;
+  readonly spec: Omit<
+    CheckpointRecord,
+    'name' | 'uid' | 'namespace' | 'isSuspect' | 'verification' | 'contents' | 'pin'
+  >;
   readonly state: CheckpointRecord['state'];
   readonly message: string | null;
+  readonly verification: CheckpointRecord['verification'];
+  readonly contents: CheckpointRecord['contents'];
+  readonly pin: string | null;
+  /** Null: an API of the release before wrote the row. */
+  readonly is_suspect: boolean | null;
   readonly created_at: Date;
   readonly deleted_at: Date | null;
 }
@@ -21,9 +29,12 @@ export function toCheckpointRecord(row: CheckpointRow, jobId: string): Checkpoin
     namespace: row.namespace,
     jobId,
     state: row.state,
-    // The operator gives a complete checkpoint a message only while it is suspect.
-    isSuspect: row.state === 'Complete' && row.message !== null,
+    // The operator of the release before gave a complete checkpoint a message only while it was suspect.
+    isSuspect: row.state === 'Complete' && (row.is_suspect ?? row.message !== null),
     message: row.message,
+    verification: row.verification,
+    contents: row.contents,
+    pin: row.pin,
     createdAt: row.created_at.toISOString(),
     deletedAt: row.deleted_at?.toISOString() ?? null,
   };

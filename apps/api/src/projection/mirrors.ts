@@ -1,4 +1,11 @@
-import { type Checkpoint, NODE_LABELS, type Placement } from '@coxswain/api-types';
+import {
+  ANNOTATIONS,
+  type Checkpoint,
+  CheckpointContents,
+  CheckpointVerification,
+  NODE_LABELS,
+  type Placement,
+} from '@coxswain/api-types';
 import type { KubeObject } from '@coxswain/kube';
 import { type Sql, storableJson, storableText } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
@@ -11,14 +18,25 @@ export interface Vanished {
   readonly seenUpTo: string;
 }
 
-/** Writes a checkpoint’s row, never backwards. */
+/** Verifications of one checkpoint that are kept, the newest. */
+const MAX_VERIFICATIONS = 50;
+/** Longest reason of a pin. */
+const MAX_PIN_CHARACTERS = 256;
+
+/** Writes a checkpoint’s row, never backwards, and its verification. What cannot be read of the status is left out. */
 export async function projectCheckpoint(sql: Sql, cluster: Cluster, checkpoint: Checkpoint): Promise<void> {
-  const { uid, namespace, name, resourceVersion, creationTimestamp } = checkpoint.metadata;
+  const { uid, namespace, name, resourceVersion, creationTimestamp, annotations } = checkpoint.metadata;
+  const { status } = checkpoint;
+  const verification = CheckpointVerification.safeParse(status?.verification).data;
+  const contents = CheckpointContents.safeParse(status?.contents).data;
+  const pin = annotations?.[ANNOTATIONS.pin];
   await sql.query(
-    `INSERT INTO checkpoints (cluster_id, uid, namespace, name, job_uid, spec, state, message, resource_version, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::numeric, $10)
+    `INSERT INTO checkpoints (cluster_id, uid, namespace, name, job_uid, spec, state, message, resource_version, created_at,
+                              verification, contents, pin, is_suspect)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::numeric, $10, $11, $12, $13, $14)
      ON CONFLICT (cluster_id, uid) DO UPDATE
-       SET spec = excluded.spec, state = excluded.state, message = excluded.message, resource_version = excluded.resource_version
+       SET spec = excluded.spec, state = excluded.state, message = excluded.message, resource_version = excluded.resource_version,
+           verification = excluded.verification, contents = excluded.contents, pin = excluded.pin, is_suspect = excluded.is_suspect
        WHERE checkpoints.resource_version < excluded.resource_version`,
     [
       cluster.id,
@@ -31,7 +49,35 @@ export async function projectCheckpoint(sql: Sql, cluster: Cluster, checkpoint: 
       checkpoint.status?.message === undefined ? null : storableText(checkpoint.status.message),
       resourceVersion,
       creationTimestamp,
+      verification === undefined ? null : storableJson(verification),
+      contents === undefined ? null : storableJson(contents),
+      pin === undefined ? null : storableText(pin.slice(0, MAX_PIN_CHARACTERS)),
+      status?.suspect !== undefined,
     ],
+  );
+  if (verification !== undefined && uid !== undefined && namespace !== undefined)
+    await recordVerification(sql, cluster, { uid, namespace, verification });
+}
+
+/** Adds a verification to the history of its checkpoint; twice is once. */
+async function recordVerification(
+  sql: Sql,
+  cluster: Cluster,
+  of: { readonly uid: string; readonly namespace: string; readonly verification: CheckpointVerification },
+): Promise<void> {
+  const at = new Date(of.verification.at);
+  if (Number.isNaN(at.getTime())) return;
+  await sql.query(
+    `INSERT INTO checkpoint_verifications (cluster_id, checkpoint_uid, namespace, verified_at, verification)
+     VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+    [cluster.id, of.uid, of.namespace, at, storableJson(of.verification)],
+  );
+  await sql.query(
+    `DELETE FROM checkpoint_verifications
+      WHERE cluster_id = $1 AND checkpoint_uid = $2 AND verified_at <= (
+        SELECT verified_at FROM checkpoint_verifications WHERE cluster_id = $1 AND checkpoint_uid = $2
+         ORDER BY verified_at DESC OFFSET ${MAX_VERIFICATIONS} LIMIT 1)`,
+    [cluster.id, of.uid],
   );
 }
 

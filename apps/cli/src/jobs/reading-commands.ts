@@ -191,7 +191,21 @@ function checkpointTable(items: readonly CheckpointRecord[]): string {
     String(item.epoch),
     item.isSuspect ? 'Suspect' : item.state,
     formatBytes(item.bytes),
+    item.format,
+    describeVerified(item),
+    describeHeld(item),
     item.name,
   ]);
-  return rows.length === 0 ? 'No checkpoints yet.' : columns([['STEP', 'ATTEMPT', 'STATE', 'SIZE', 'NAME'], ...rows]);
+  const heads = ['STEP', 'ATTEMPT', 'STATE', 'SIZE', 'FORMAT', 'VERIFIED', 'HOLDS', 'NAME'];
+  return rows.length === 0 ? 'No checkpoints yet.' : columns([heads, ...rows]);
+}
+
+/** `sound (V3)` */
+function describeVerified({ verification }: CheckpointRecord): string {
+  return verification === null ? '-' : `${verification.verdict} (${verification.level})`;
+}
+
+function describeHeld({ contents, pin }: CheckpointRecord): string {
+  const held = contents === null ? '-' : contents.isResumable ? 'resumable' : 'weights only';
+  return pin === null ? held : `${held}, pinned`;
 }

@@ -217,7 +217,8 @@ async function asVerification<T>(verify: () => Promise<T>): Promise<Verification
   }
 }
 
-async function readManifest(
+/** The manifest, if it has that SHA-256. */
+export async function readManifest(
   { directory, manifestSha256 }: CheckpointOnDisk,
   files: CheckpointFiles,
 ): Promise<CheckpointManifest> {

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describeFault, type CheckpointFault, type SavedCheckpoint } from '@coxswain/api-types';
 import type { RanksOfGang } from '@coxswain/checkpoint';
 import { type CheckpointFiles, filesOnDisk } from './checkpoint-files.ts';
+import { inspectSave, type SaveInspection, TooLittleMemory } from './inspect-save.ts';
 import {
   confirmFault,
   endOf,
@@ -54,7 +55,13 @@ interface Reported {
   readonly fault: CheckpointFault;
 }
 
+/** A save that the launcher verified, whose bytes are inspected. */
+interface ToInspect {
+  readonly checkpoint: CheckpointOnDisk;
+}
+
 type Question =
+  | (ToInspect & { readonly about: 'bytes' })
   | (ToResume & { readonly about: 'resume' })
   | (Saved & { readonly about: 'saved' })
   | (Suspect & { readonly about: 'suspect' })
@@ -79,6 +86,15 @@ export interface VerifierOptions {
   readonly pauseMs?: number;
 }
 
+/** Limits of an inspection: it may give up, and then it says nothing of the save. */
+export interface InspectionOptions extends VerifierOptions {
+  /** Settles when the inspection has to end. */
+  readonly limit: Promise<unknown>;
+}
+
+/** JavaScript objects of a million chunks; their bytes are outside of this heap. */
+const INSPECTION_HEAP_MB = 1024;
+
 /** {@link verifyCheckpoint} in a separate process. */
 export async function verifyResumedInProcess(
   asked: ToResume,
@@ -101,6 +117,19 @@ export async function verifySuspectInProcess(
   options: VerifierOptions,
 ): Promise<VerifierOutcome<unknown>> {
   return await verifyInProcess({ about: 'suspect', ...asked }, options);
+}
+
+/** {@link inspectSave} in a separate process, once, up to V1. */
+export async function inspectSaveInProcess(
+  asked: ToInspect,
+  { limit, ...options }: InspectionOptions,
+): Promise<VerifierOutcome<SaveInspection>> {
+  const given = process.env['NODE_OPTIONS'];
+  const NODE_OPTIONS = [given, `--max-old-space-size=${INSPECTION_HEAP_MB}`].filter(Boolean).join(' ');
+  return await verifyOnce<SaveInspection>({ about: 'bytes', ...asked }, options, {
+    env: { ...process.env, NODE_OPTIONS },
+    limit,
+  });
 }
 
 /** {@link confirmFault} in a separate process. A fault that no process could confirm is no evidence on content. */
@@ -129,12 +158,15 @@ async function verifyInProcess<T>(question: Question, options: VerifierOptions):
 async function verifyOnce<T>(
   question: Question,
   { patienceMs, verifier = thisProgram(VERIFY_CHECKPOINT) }: VerifierOptions,
+  { env = process.env, limit }: { readonly env?: NodeJS.ProcessEnv; readonly limit?: Promise<unknown> } = {},
 ): Promise<VerifierOutcome<T>> {
   const [program, ...args] = verifier;
   try {
-    const child = spawn(program, [...args, JSON.stringify(question)], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const child = spawn(program, [...args, JSON.stringify(question)], { stdio: ['ignore', 'pipe', 'ignore'], env });
     try {
-      const answer = await Promise.race([answerOf(child), silence(child, patienceMs)]);
+      const ends = [answerOf(child), silence(child, patienceMs)];
+      const late = limit?.then(() => Promise.reject(new Error('it took too long')));
+      const answer = await Promise.race(late === undefined ? ends : [...ends, late]);
       return answer === undefined ? unanswered(question, patienceMs) : (JSON.parse(answer) as Verification<T>);
     } finally {
       // It may hang in the kernel, where no signal ends it, so nothing waits for it.
@@ -151,16 +183,34 @@ async function verifyOnce<T>(
 /** The program of the verifier. An empty line reports progress; a line of JSON is the result. */
 export async function runVerifier(question: string, write: (text: string) => Promise<void>): Promise<void> {
   let lastProgressMs = -Infinity;
-  const files = filesOnDisk(() => {
+  const onAnswer = (): void => {
     if (performance.now() - lastProgressMs < PROGRESS_MS) return;
     lastProgressMs = performance.now();
     void write('\n');
-  });
+  };
   const asked = JSON.parse(question) as Question;
-  await write(`${JSON.stringify(await answer(asked, files))}\n`);
+  const files = filesOnDisk(onAnswer);
+  const result = asked.about === 'bytes' ? await inspect(asked, { files, onAnswer }) : await answer(asked, files);
+  await write(`${JSON.stringify(result)}\n`);
 }
 
-async function answer(asked: Question, files: CheckpointFiles): Promise<Verification<unknown>> {
+async function inspect(
+  { checkpoint }: ToInspect,
+  access: { readonly files: CheckpointFiles; readonly onAnswer: () => void },
+): Promise<Verification<SaveInspection>> {
+  try {
+    const value = await inspectSave(checkpoint, { level: 'V1', by: 'Launcher', ...access });
+    return { kind: 'verified', value };
+  } catch (error) {
+    if (!(error instanceof TooLittleMemory)) throw error;
+    return { kind: 'refused', why: error.message };
+  }
+}
+
+async function answer(
+  asked: Exclude<Question, { about: 'bytes' }>,
+  files: CheckpointFiles,
+): Promise<Verification<unknown>> {
   switch (asked.about) {
     case 'saved':
       return await verifySaved(asked.saveDirectory, asked.fact, files);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { EXIT_CODES, POD_ENV, type RankAssignment } from '@coxswain/api-types';
 import { createAuthority, freePort, waitFor } from '@coxswain/local-cluster';
 import { aCheckpointIn } from '../testing/a-checkpoint.ts';
+import { aDcpCheckpointIn } from '../testing/a-dcp-checkpoint.ts';
 import { anAuthority, aWholeGang, FakeOperator, obliging, type Behaviour } from '../testing/fake-operator.ts';
 import { LauncherProcess, type Start } from '../testing/launcher-process.ts';
 import { hangsOnce, inVerifier } from '../testing/in-verifier.ts';
@@ -43,6 +44,11 @@ const UNTIL_END = 'while [ ! -e end ]; do sleep 0.02; done';
 /** NODE_OPTIONS under which the two seconds that a launcher gives its last report never pass. */
 const WITHOUT_END_OF_LAST_WORD = `--import data:text/javascript,${encodeURIComponent(
   'const set = setTimeout; globalThis.setTimeout = (act, ms, ...more) => set(act, ms === 2_000 ? 3_600_000 : ms, ...more);',
+)}`;
+
+/** NODE_OPTIONS under which the kernel ends a process that inspects the bytes of a save. */
+const DIES_WHEN_IT_INSPECTS = `--import data:text/javascript,${encodeURIComponent(
+  `if (process.argv.at(-1).includes('"about":"bytes"')) process.kill(process.pid, 'SIGKILL');`,
 )}`;
 
 function step(number: number, more: object = {}): string {
@@ -348,6 +354,48 @@ describe('a checkpoint that was saved', () => {
 function mostReported(stepsPerSecond: number, sinceMs: number): number {
   return (2 + (performance.now() - sinceMs) / 1_000) * stepsPerSecond + 1;
 }
+
+describe('the bytes of a save', () => {
+  async function saved(spoil?: (path: string) => void, listensTo: readonly string[] = ['contents']) {
+    const operator = await anOperator();
+    operator.listensTo = listensTo;
+    const launcher = await launch([operator.url], { engine: `${UNTIL_END}; cat facts >&3` });
+    writeFileSync(launcher.path('facts'), `${JSON.stringify(aDcpCheckpointIn(launcher.directory, spoil))}\n`);
+    writeFileSync(launcher.path('end'), '');
+    expect(await launcher.exited).toBe(0);
+    return { reported: operator.ofKind('checkpointSaved').map(({ checkpoint }) => checkpoint), launcher };
+  }
+
+  it('are reported with the save, and to an operator that does not read them are not', async () => {
+    const [newer, older] = await Promise.all([saved(), saved(undefined, [])]);
+    const inspected = { verification: { verdict: 'sound', by: 'Launcher' }, contents: { tensors: 6 } };
+    expect(newer.reported).toMatchObject([{ step: 20, ...inspected }]);
+    expect(older.reported).toMatchObject([{ step: 20 }]);
+    expect(older.reported).not.toMatchObject([inspected]);
+  });
+
+  it('that are incomplete keep the save from being reported, and the log says why', async () => {
+    const { reported, launcher } = await saved((path) => rmSync(join(path, '__1_0.distcp')));
+    expect(reported).toEqual([]);
+    expect(launcher.stderr).toMatch(/step 20 is incomplete and is not reported: File __1_0\.distcp is not there/);
+  });
+
+  it('that no process can read for want of memory say nothing of the save, which is reported', async () => {
+    const operator = await anOperator();
+    operator.listensTo = ['contents'];
+    const launcher = await launch([operator.url], {
+      engine: `${UNTIL_END}; cat facts >&3`,
+      environment: { NODE_OPTIONS: DIES_WHEN_IT_INSPECTS },
+    });
+    writeFileSync(launcher.path('facts'), `${JSON.stringify(aDcpCheckpointIn(launcher.directory))}\n`);
+    writeFileSync(launcher.path('end'), '');
+    expect(await launcher.exited).toBe(0);
+    const [{ checkpoint } = {}] = operator.ofKind('checkpointSaved');
+    expect(checkpoint).toMatchObject({ step: 20 });
+    expect(checkpoint?.verification).toBeUndefined();
+    expect(launcher.stderr).toMatch(/reported without a verification of its bytes: .*SIGKILL/);
+  });
+});
 
 describe('an engine that is not to be believed', () => {
   it('cannot report a checkpoint that is not whole, nor from another rank', async () => {

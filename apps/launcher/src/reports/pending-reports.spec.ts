@@ -1,3 +1,4 @@
+import { aVerification } from '@coxswain/api-types/testing';
 import { MAX_WAITING_STEPS, PendingReports, type Draft } from './pending-reports.ts';
 
 function aStep(step: number): Draft {
@@ -131,5 +132,12 @@ describe('pending reports', () => {
     takeAll(pending);
     pending.acknowledge(2);
     expect(pending.unreportedCheckpointsOf(1).map(({ step }) => step)).toEqual([1, 3]);
+  });
+
+  it('names unreported checkpoints without what their bytes say, because a termination message is short', () => {
+    const pending = new PendingReports();
+    const draft = aCheckpoint(1) as Extract<Draft, { kind: 'checkpointSaved' }>;
+    pending.add({ ...draft, checkpoint: { ...draft.checkpoint, verification: aVerification() } });
+    expect(pending.unreportedCheckpointsOf(1)).toEqual([draft.checkpoint]);
   });
 });

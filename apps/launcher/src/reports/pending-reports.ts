@@ -8,6 +8,11 @@ export type Draft = WithoutEnvelope<LauncherMessage>;
 export const MAX_WAITING_STEPS = 300;
 const MAX_IMPORTANT = 256;
 
+/** The report as an operator of the release before reads it, and as short as a termination message needs it. */
+export function withoutInspection({ verification: _1, contents: _2, ...saved }: SavedCheckpoint): SavedCheckpoint {
+  return saved;
+}
+
 interface Item {
   readonly draft: Draft;
   /** Sent again until it is acknowledged; other reports are sent once or not at all. */
@@ -41,7 +46,9 @@ export class PendingReports {
   /** Checkpoints that the ranks of that incarnation saved and whose report was not acknowledged, oldest first. */
   unreportedCheckpointsOf(incarnation: number): readonly SavedCheckpoint[] {
     return this.#items.flatMap(({ draft }) =>
-      draft.kind === 'checkpointSaved' && (draft.incarnation ?? 1) === incarnation ? [draft.checkpoint] : [],
+      draft.kind === 'checkpointSaved' && (draft.incarnation ?? 1) === incarnation
+        ? [withoutInspection(draft.checkpoint)]
+        : [],
     );
   }
 

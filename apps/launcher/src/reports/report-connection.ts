@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  LISTENS_TO_CONTENTS,
   LISTENS_TO_NOT_FINITE,
   MAX_REPORT_BYTES,
   type OperatorMessage,
@@ -12,7 +13,7 @@ import {
   type StepReport,
 } from '@coxswain/api-types';
 import WebSocket from 'ws';
-import type { Draft, PendingReports } from './pending-reports.ts';
+import { type Draft, type PendingReports, withoutInspection } from './pending-reports.ts';
 import { ConnectFailures, text } from './connect-failures.ts';
 import { parseOperatorMessage } from './parse-operator-message.ts';
 import { isHttpsBase } from '../program/settings.ts';
@@ -143,6 +144,8 @@ export class ReportConnection {
 
   /** Removes optional parts that the connected operator does not read: a report may be sent to another operator than it was made for. */
   #readable(draft: Draft): Draft {
+    if (draft.kind === 'checkpointSaved' && !this.listensTo(LISTENS_TO_CONTENTS))
+      return { ...draft, checkpoint: withoutInspection(draft.checkpoint) };
     if (this.listensTo(LISTENS_TO_NOT_FINITE)) return draft;
     const plain = ({ notFinite: _, ...report }: StepReport): StepReport => report;
     if (draft.kind === 'step') return { ...draft, report: plain(draft.report) };

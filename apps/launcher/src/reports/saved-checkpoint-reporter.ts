@@ -1,5 +1,8 @@
 import { join } from 'node:path';
-import { isMountSilent, verifySavedInProcess } from '../checkpoints/verifier-process.ts';
+import type { SavedCheckpoint } from '@coxswain/api-types';
+import { hasReader } from '@coxswain/checkpoint';
+import { isBroken, type SaveInspection } from '../checkpoints/inspect-save.ts';
+import { inspectSaveInProcess, isMountSilent, verifySavedInProcess } from '../checkpoints/verifier-process.ts';
 import type { SavedFact } from '../facts/engine-facts.ts';
 import type { Settings } from '../program/settings.ts';
 import { BoundedSerialQueue } from './bounded-serial-queue.ts';
@@ -9,10 +12,14 @@ import type { Draft } from './pending-reports.ts';
 const MAX_WAITING = 32;
 /** Verifications of one checkpoint while the file server answers nothing: 10 minutes by default, and each leaves a process behind. */
 const MAX_VERIFICATIONS = 5;
+/** An inspection that takes longer gives up: the save is reported without one. */
+const MAX_INSPECTION_MS = 60_000;
+/** The same once the ranks have ended and the pod has to end too. */
+const MAX_LAST_INSPECTION_MS = 5_000;
 
 /** Where checkpoints lie, and where verified ones are reported. */
 export interface SavedCheckpointReporterOptions {
-  readonly settings: Pick<Settings, 'checkpointMount' | 'mountPatienceMs'>;
+  readonly settings: Pick<Settings, 'checkpointMount' | 'mountPatienceMs' | 'nodeName'>;
   /** Where the ranks save, below the mount; undefined if the job keeps no checkpoints. */
   readonly saveDirectory: () => string | undefined;
   readonly logLine: (sentence: string) => void;
@@ -26,6 +33,8 @@ export class SavedCheckpointReporter {
   #droppedSaves = 0;
   /** The ranks have ended, and the pod waits for the verifications that are left. */
   #isFinishing = false;
+  /** Shortens the inspection that runs. */
+  #shorten: () => void = () => undefined;
 
   constructor(options: SavedCheckpointReporterOptions) {
     this.#options = options;
@@ -48,6 +57,7 @@ export class SavedCheckpointReporter {
   /** The ranks have ended: no checkpoint is verified again from now on. */
   hurry(): void {
     this.#isFinishing = true;
+    this.#shorten();
   }
 
   /** Settles when every claimed checkpoint was verified. */
@@ -56,7 +66,7 @@ export class SavedCheckpointReporter {
   }
 
   async #verify(fact: SavedFact): Promise<void> {
-    const { settings, saveDirectory, logLine, report } = this.#options;
+    const { settings, saveDirectory, logLine } = this.#options;
     const directory = saveDirectory();
     const { step } = fact;
     if (directory === undefined)
@@ -69,9 +79,60 @@ export class SavedCheckpointReporter {
     let outcome = await verify();
     for (let tries = 1; tries < MAX_VERIFICATIONS && isMountSilent(outcome) && !this.#isFinishing; tries++)
       outcome = await verify();
-    if (outcome.kind === 'verified') report({ kind: 'checkpointSaved', checkpoint: outcome.value });
+    if (outcome.kind === 'verified')
+      await this.#reportUnlessBroken(outcome.value, join(settings.checkpointMount, directory));
     else if (outcome.kind === 'notVerified')
       logLine(`The checkpoint of step ${step} could not be verified and is not reported: ${outcome.why}`);
     else logLine(`The checkpoint of step ${step} did not verify and is not reported: ${outcome.why}`);
   }
+  /** Bytes that prove a save broken keep it from being reported. An inspection that gives up proves nothing. */
+  async #reportUnlessBroken(saved: SavedCheckpoint, saveDirectory: string): Promise<void> {
+    const { report, logLine } = this.#options;
+    const { verification, contents } = hasReader(saved.format) ? await this.#inspect(saved, saveDirectory) : {};
+    if (isBroken(verification)) {
+      const why = verification?.findings.map(({ message }) => message).join(' ') ?? '';
+      return logLine(
+        `The checkpoint of step ${saved.step} is ${verification?.verdict ?? 'damaged'} and is not reported: ${why}`,
+      );
+    }
+    const inspection = {
+      ...(verification === undefined ? {} : { verification }),
+      ...(contents === undefined ? {} : { contents }),
+    };
+    report({ kind: 'checkpointSaved', checkpoint: { ...saved, ...inspection } });
+  }
+
+  async #inspect({ step, directory, manifestSha256 }: SavedCheckpoint, saveDirectory: string): Promise<SaveInspection> {
+    const { settings, logLine } = this.#options;
+    const limit = this.#inspectionLimit();
+    try {
+      const outcome = await inspectSaveInProcess(
+        { checkpoint: { directory: join(saveDirectory, directory), manifestSha256 } },
+        { patienceMs: settings.mountPatienceMs, limit: limit.passed },
+      );
+      if (outcome.kind === 'verified') return onNode(outcome.value, settings.nodeName);
+      logLine(`The checkpoint of step ${step} is reported without a verification of its bytes: ${outcome.why}`);
+      return {};
+    } finally {
+      limit.clear();
+    }
+  }
+
+  #inspectionLimit(): { readonly passed: Promise<void>; readonly clear: () => void } {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let timer = setTimeout(resolve, this.#isFinishing ? MAX_LAST_INSPECTION_MS : MAX_INSPECTION_MS);
+    this.#shorten = () => {
+      clearTimeout(timer);
+      timer = setTimeout(resolve, MAX_LAST_INSPECTION_MS);
+    };
+    const clear = (): void => {
+      clearTimeout(timer);
+      this.#shorten = () => undefined;
+    };
+    return { passed: promise, clear };
+  }
+}
+
+function onNode({ verification, ...inspection }: SaveInspection, node: string): SaveInspection {
+  return verification === undefined ? inspection : { ...inspection, verification: { ...verification, node } };
 }

@@ -52,6 +52,11 @@ export function podsPath(place: Place = {}): string {
   return resourcePath({ group: '', version: 'v1', plural: 'pods', ...present(place) });
 }
 
+/** API path of one or all PersistentVolumeClaims. */
+export function claimsPath(place: Place = {}): string {
+  return resourcePath({ group: '', version: 'v1', plural: 'persistentvolumeclaims', ...present(place) });
+}
+
 /** API path of one or all nodes. */
 export function nodesPath(name?: string): string {
   return resourcePath({ group: '', version: 'v1', plural: 'nodes', ...(name === undefined ? {} : { name }) });

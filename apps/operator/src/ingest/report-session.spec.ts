@@ -136,7 +136,7 @@ describe('a report session', () => {
     await setup.receive({ kind: 'hello' });
     expect(setup.sent).toEqual([
       { kind: 'welcome', leaderTerm: 7 },
-      { kind: 'listensTo', parts: ['watermarks', 'notFinite', 'stop', 'processes'] },
+      { kind: 'listensTo', parts: ['watermarks', 'notFinite', 'stop', 'processes', 'contents'] },
       { kind: 'ack', sequence: 1 },
     ]);
   });
@@ -370,7 +370,10 @@ describe('a report session', () => {
   it('tells a launcher when it is welcome what it listens to, and takes it', async () => {
     const setup = aSetup();
     await setup.receive({ kind: 'hello' });
-    expect(setup.sent[1]).toEqual({ kind: 'listensTo', parts: ['watermarks', 'notFinite', 'stop', 'processes'] });
+    expect(setup.sent[1]).toEqual({
+      kind: 'listensTo',
+      parts: ['watermarks', 'notFinite', 'stop', 'processes', 'contents'],
+    });
     const watermark = { step: 1, phase: 'training', phaseAgeMs: 1, groups: [] } as const;
     await setup.receive({ kind: 'heartbeat', ranks: [], watermarks: [{ rank: 0, ...watermark }] });
     await setup.receive({ kind: 'heartbeat', ranks: [], watermarks: [{ rank: 4_000, ...watermark }] });

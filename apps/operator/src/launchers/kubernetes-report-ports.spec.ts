@@ -1,5 +1,5 @@
 import { type Attempt, type TrainingJob, podName } from '@coxswain/api-types';
-import { anAttempt } from '@coxswain/api-types/testing';
+import { anAttempt, aVerification } from '@coxswain/api-types/testing';
 import { KubeApiError, type KubeObject } from '@coxswain/kube';
 import { aCheckpoint } from '@coxswain/checkpoint/testing';
 import { placementSha256 } from '@coxswain/scheduling';
@@ -132,18 +132,20 @@ describe('what ranks have saved', () => {
     const [first] = job.status?.attempts ?? [];
     const attempts = first && [{ ...first, ...(recorded === undefined ? {} : { incarnation: recorded }) }];
     const live = { ...job, status: { ...job.status, attempts } };
-    const made: string[] = [];
+    const made: unknown[] = [];
     const ports = new KubernetesReportPorts({
       client: { get: async <T>() => live as T },
       cache: script.cache,
-      store: { createCheckpoint: async (_job, { name }) => void made.push(name) },
+      store: { createCheckpoint: async (_job, { name, verification }) => void made.push([name, verification?.by]) },
       term: () => 1,
       currentLeader: () => undefined,
       checkpointsKept: 2,
       clock: script.clock,
     });
     const pod = { namespace: 'research', jobName: 'tiny', jobUid: job.metadata.uid, epoch: 1, podIndex: 0, ranks: [0] };
-    expect(await ports.recordCheckpoint(pod, { ...save, incarnation: saved })).toBe(want);
-    expect(made).toEqual(want === 'recorded' ? ['tiny-uid-of-t-e1i2-s20'] : []);
+    // No launcher may say what only a worker finds.
+    const verification = aVerification({ level: 'V3', by: 'Worker' });
+    expect(await ports.recordCheckpoint(pod, { ...save, verification, incarnation: saved })).toBe(want);
+    expect(made).toEqual(want === 'recorded' ? [['tiny-uid-of-t-e1i2-s20', 'Launcher']] : []);
   });
 });

@@ -140,7 +140,7 @@ export class KubernetesReportPorts {
    */
   async recordCheckpoint(pod: ReportingPod, saved: SavedByRanks): Promise<'recorded' | 'stale' | 'unwanted'> {
     const { namespace, jobName, jobUid, epoch } = pod;
-    const { step, format, bytes, files, manifestSha256 } = saved;
+    const { step, format, bytes, files, manifestSha256, verification, contents } = saved;
     const seen = this.#jobOf(jobUid);
     // No state is kept for a deleted job.
     if (seen === undefined) throw new Error(`the job ${namespace}/${jobName} of UID ${jobUid} is not in the cache`);
@@ -180,6 +180,9 @@ export class KubernetesReportPorts {
         files,
         manifestSha256,
       },
+      // Only the operator says what a worker found.
+      ...(verification === undefined ? {} : { verification: { ...verification, by: 'Launcher' } }),
+      ...(contents === undefined ? {} : { contents }),
     });
     return 'recorded';
   }

@@ -5,7 +5,6 @@ import {
   POD_FINALIZER,
   SCHEDULING_GATE,
   type Checkpoint,
-  type CheckpointResourceSpec,
   type CheckpointResourceStatus,
   type ObjectReference,
   type Placement,
@@ -44,7 +43,13 @@ import { type PlacesOf, toPlacement } from './placement-manifest.ts';
 import { JobReads } from './job-reads.ts';
 import { readPodWarning } from './pod-event-reads.ts';
 import { readReferences } from './reference-reads.ts';
-import type { ComputeDomainName, DamagedCheckpoint, TrainingJobStore } from './training-job-store.ts';
+import {
+  type ComputeDomainName,
+  type DamagedCheckpoint,
+  inspectionOf,
+  type NewCheckpoint,
+  type TrainingJobStore,
+} from './training-job-store.ts';
 
 /** Field manager of everything that the operator applies. */
 export const FIELD_MANAGER = 'coxswain-operator';
@@ -298,7 +303,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     const seen = this.checkpointsOf(job).find((checkpoint) => checkpoint.metadata.uid === uid);
     const current = (seen ?? (await this.#client.get(path))) as Checkpoint & KubeObject;
     const wanted = { ...current, metadata: { ...current.metadata, uid } };
-    await this.#writeCheckpointStatus(job, wanted, status);
+    await this.#writeCheckpointStatus(job, wanted, { ...inspectionOf(current.status ?? {}), ...status });
   }
 
   async deleteCheckpoint(job: TrainingJob, checkpoint: PodReference): Promise<void> {
@@ -314,19 +319,19 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     this.#cache.checkpoints.rememberGone(checkpoint.uid);
   }
 
-  async createCheckpoint(
-    job: Pick<TrainingJob, 'metadata'>,
-    checkpoint: { readonly name: string; readonly spec: CheckpointResourceSpec },
-  ): Promise<void> {
+  async createCheckpoint(job: Pick<TrainingJob, 'metadata'>, checkpoint: NewCheckpoint): Promise<void> {
     const { namespace, uid } = job.metadata;
-    const { name, spec } = checkpoint;
-    const existing = await this.#createOrRead(job, { name, spec });
+    const { name } = checkpoint;
+    const existing = await this.#createOrRead(job, checkpoint);
     if (existing.spec.jobUid !== uid) {
       throw new Error(`Checkpoint ${namespace}/${name} exists and belongs to another job; it is not changed`);
     }
     // Damaged stays damaged: a repeated report is no proof of repair.
     if (existing.status?.state === undefined) {
-      await this.#writeCheckpointStatus(job, existing, { state: 'Complete' });
+      await this.#writeCheckpointStatus(job, existing, {
+        ...inspectionOf(checkpoint),
+        state: 'Complete',
+      });
     } else {
       this.#cache.checkpoints.remember(uid, existing);
     }
@@ -334,10 +339,9 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
 
   async #createOrRead(
     job: Pick<TrainingJob, 'metadata'>,
-    checkpoint: { readonly name: string; readonly spec: CheckpointResourceSpec },
+    { name, spec }: NewCheckpoint,
   ): Promise<Checkpoint & KubeObject> {
     const { namespace } = job.metadata;
-    const { name, spec } = checkpoint;
     const body = {
       apiVersion: API_GROUP_VERSION,
       kind: 'Checkpoint',

@@ -29,6 +29,26 @@ export interface ComputeDomainName {
   readonly epoch: number;
 }
 
+/** A Checkpoint that is to be made, with what is known of its bytes. */
+export interface NewCheckpoint extends Pick<CheckpointResourceStatus, 'verification' | 'contents'> {
+  readonly name: string;
+  readonly spec: CheckpointResourceSpec;
+}
+
+/** What a status says of the bytes. Whatever else is found about a checkpoint leaves it as it is. */
+export function inspectionOf({
+  verification,
+  contents,
+}: Pick<CheckpointResourceStatus, 'verification' | 'contents'>): Pick<
+  CheckpointResourceStatus,
+  'verification' | 'contents'
+> {
+  return {
+    ...(verification === undefined ? {} : { verification }),
+    ...(contents === undefined ? {} : { contents }),
+  };
+}
+
 /**
  * What the reconciler needs of the cluster. Reads come from a cache with our own writes laid over it, so they never wait, except those
  * named `readLive`. Every write fails when this process does not lead (any more).
@@ -107,7 +127,7 @@ export interface TrainingJobStore {
     pod: PodReference & { readonly gracePeriodSeconds: number },
   ): Promise<'deleted' | 'changed'>;
   markCheckpointDamaged(job: TrainingJob, damaged: DamagedCheckpoint): Promise<void>;
-  /** Replaces the status of the one of that UID. */
+  /** Replaces the status of the one of that UID, but for what it says of the bytes. */
   markCheckpoint(
     job: TrainingJob,
     checkpoint: PodReference & { readonly status: CheckpointResourceStatus },
@@ -115,8 +135,5 @@ export interface TrainingJobStore {
   /** Success when the one of that UID is gone already. One that has changed since `resourceVersion` stays, and is shown as it is now. */
   deleteCheckpoint(job: TrainingJob, checkpoint: PodReference): Promise<void>;
   /** Creates it and marks it complete; twice is once. */
-  createCheckpoint(
-    job: Pick<TrainingJob, 'metadata'>,
-    checkpoint: { readonly name: string; readonly spec: CheckpointResourceSpec },
-  ): Promise<void>;
+  createCheckpoint(job: Pick<TrainingJob, 'metadata'>, checkpoint: NewCheckpoint): Promise<void>;
 }

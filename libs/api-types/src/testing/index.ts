@@ -41,3 +41,4 @@ export function aTrainingJob(
     ...(overrides.status === undefined ? {} : { status: overrides.status }),
   };
 }
+export { aVerification, someContents } from './verification.ts';

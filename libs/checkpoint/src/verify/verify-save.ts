@@ -87,6 +87,12 @@ const BROKEN_MANIFEST: Finding = {
   sentence: `File ${MANIFEST_FILE} is no manifest of a checkpoint.`,
 };
 
+/** Whether anything can be read from the bytes of a save that its manifest calls this; one with an unknown name may be of a known format. */
+export function hasReader(format: string): boolean {
+  // Files of the stand-in engine hold no tensors.
+  return !REFERENCE.names.some((name) => name === format);
+}
+
 /** The verdict of these findings. */
 export function verdictOf(findings: readonly Finding[]): Verdict {
   return KINDS.find((kind) => findings.some((finding) => finding.kind === kind)) ?? 'sound';

@@ -1,4 +1,5 @@
-import type { Checkpoint } from '@coxswain/api-types';
+import { ANNOTATIONS, type Checkpoint } from '@coxswain/api-types';
+import { aVerification } from '@coxswain/api-types/testing';
 import { decide } from './decide.ts';
 import type { Observed } from '../observation/observed.ts';
 import { aCheckpoint, aPod } from '../testing/index.ts';
@@ -14,6 +15,11 @@ const saved = (
   return { ...checkpoint, metadata: { ...checkpoint.metadata, resourceVersion: `${epoch}${step}` } };
 };
 const damaged = { status: { state: 'Damaged' } } as const;
+const DAMAGED = aVerification({ level: 'V3', verdict: 'damaged', by: 'Worker' });
+const pinned = (checkpoint: Checkpoint): Checkpoint => ({
+  ...checkpoint,
+  metadata: { ...checkpoint.metadata, annotations: { [ANNOTATIONS.pin]: 'the paper' } },
+});
 const steps = (...all: readonly number[]): readonly Checkpoint[] => all.map((step) => saved(step));
 
 /** A job of which three checkpoints are kept, and two once it is finished. */
@@ -33,6 +39,11 @@ describe('of the Checkpoint objects of a job', () => {
   it.each<[string, Observed, readonly string[]]>([
     ['as many are kept as the policy says', seen(steps(10, 20, 30)), []],
     ['the oldest go when there are more', seen(steps(10, 20, 30, 40, 50)), ['e1-s20', 'e1-s10']],
+    [
+      'one that a user pinned stays, and keeps no place of another',
+      seen([pinned(saved(10)), ...steps(20, 30, 40, 50)]),
+      ['e1-s20'],
+    ],
     ['fewer are kept of a finished job', seen(steps(10, 20, 30), { status: finished }), ['e1-s10']],
     [
       'newest are those that were saved last, though an earlier epoch had come further',
@@ -44,6 +55,11 @@ describe('of the Checkpoint objects of a job', () => {
     [
       'damaged ones keep no place',
       seen([...steps(10, 20, 30, 40), saved(50, damaged), saved(60, damaged)]),
+      ['e1-s10'],
+    ],
+    [
+      'those whose bytes were found damaged keep no place',
+      seen([...steps(10, 20, 30, 40), saved(50, { status: { state: 'Complete', verification: DAMAGED } })]),
       ['e1-s10'],
     ],
     [

@@ -1,6 +1,6 @@
 /** Which Checkpoint objects are deleted because newer ones replace them? */
-import type { Checkpoint } from '@coxswain/api-types';
-import { newestRestorable } from '@coxswain/checkpoint';
+import { ANNOTATIONS, type Checkpoint } from '@coxswain/api-types';
+import { isFoundBroken, newestRestorable } from '@coxswain/checkpoint';
 import { standingOf, standingsOf } from '../failure/checkpoint-standing.ts';
 import { newestUsable } from '../failure/resume-point.ts';
 import { type Facts, isTerminal } from '../observation/facts.ts';
@@ -24,7 +24,7 @@ export function oldCheckpoints(record: JobRecord, facts: Facts): readonly Checkp
   const usable = newestFirst.filter((checkpoint) => {
     const standing = standingOf(checkpoint, standings);
     const counts = standing.kind === 'usable' || (standing.kind === 'suspect' && !standing.isPassedOver);
-    return checkpoint.status?.state === 'Complete' && counts;
+    return checkpoint.status?.state === 'Complete' && counts && !isFoundBroken(checkpoint);
   });
   const oldestKept = usable[most - 1];
   // With some slack, because each deletion takes a live read.
@@ -33,7 +33,13 @@ export function oldCheckpoints(record: JobRecord, facts: Facts): readonly Checkp
   return newestFirst
     .slice(newestFirst.indexOf(oldestKept) + 1)
     .filter(({ metadata: { name } }) => !needed.has(name) && !isRefused(name, facts))
+    .filter((checkpoint) => !isPinned(checkpoint))
     .slice(0, MAX_AT_ONCE);
+}
+
+/** Whether a user keeps it. It takes the place of no other. */
+function isPinned({ metadata: { annotations } }: Checkpoint): boolean {
+  return annotations?.[ANNOTATIONS.pin] !== undefined;
 }
 
 function isThere({ metadata }: Checkpoint): boolean {

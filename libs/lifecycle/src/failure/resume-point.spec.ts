@@ -1,5 +1,6 @@
 import type { Attempt, Checkpoint, ResumeFrom, TrainingJobStatus } from '@coxswain/api-types';
 import { findCondition } from '@coxswain/api-types';
+import { aVerification } from '@coxswain/api-types/testing';
 import { decide } from '../decide/decide.ts';
 import type { Observed } from '../observation/observed.ts';
 import { situationOf } from '../decide/situation.ts';
@@ -9,6 +10,16 @@ import { aJob, anAttempt, aStatus, kinds, NOW, settled, summaryOfCondition } fro
 const at = (step: number, epoch = 1, status?: Checkpoint['status']): Checkpoint =>
   aCheckpoint(aJob(), { spec: { step, epoch }, ...(status === undefined ? {} : { status }) });
 const damaged = (step: number): Checkpoint => at(step, 1, { state: 'Damaged', message: 'a file is cut off' });
+const foundIncomplete = (step: number): Checkpoint =>
+  at(step, 1, {
+    state: 'Complete',
+    verification: aVerification({
+      verdict: 'incomplete',
+      by: 'Worker',
+      node: 'node-a',
+      findings: [{ kind: 'incomplete', message: 'File x is not there.' }],
+    }),
+  });
 const nameOf = (step: number, epoch = 1): string => at(step, epoch).metadata.name;
 const ended = (epoch: number, more: Partial<Attempt> = {}): Attempt =>
   anAttempt({
@@ -74,6 +85,21 @@ describe('without a request, a job begins', () => {
     ['from scratch where nothing was ever saved', {}, 'scratch'],
     ['from the newest checkpoint', { checkpoints: [at(20), at(40)] }, 'step 40'],
     ['from an older one, where the newest is damaged', { checkpoints: [at(20), damaged(40)] }, 'step 20'],
+    [
+      'from an older one, where a verification of its bytes found the newest incomplete',
+      { checkpoints: [at(20), foundIncomplete(40)] },
+      'step 20',
+    ],
+    [
+      'not at all, where verifications found all of them incomplete',
+      { checkpoints: [foundIncomplete(40)] },
+      'unresumable',
+    ],
+    [
+      'as asked from one that a verification found incomplete',
+      { checkpoints: [at(20), foundIncomplete(40)], resumeFrom: { from: nameOf(40) } },
+      'step 40, as asked',
+    ],
     ['not at all, where all are damaged', { checkpoints: [damaged(20), damaged(40)] }, 'unresumable'],
     [
       'not at all, where one was never marked complete',

@@ -11,7 +11,7 @@ import {
   type ResumeFrom,
   SCRATCH,
 } from '@coxswain/api-types';
-import { describeLoadRefusal, isNewer, newestRestorable } from '@coxswain/checkpoint';
+import { describeLoadRefusal, isFoundBroken, isNewer, newestRestorable } from '@coxswain/checkpoint';
 import type { ParallelLayout } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
 import {
@@ -94,7 +94,7 @@ function asTakenBack(checkpoint: Checkpoint): Checkpoint {
 /** Whether that checkpoint is observed to be unusable, or passed over in favour of another one. */
 export function isUseless(name: string, record: JobRecord, facts: Facts): boolean {
   const seen = facts.checkpoints.find(({ metadata }) => metadata.name === name);
-  if (seen !== undefined && !isOfThisLine(seen, record)) return true;
+  if (seen !== undefined && (!isOfThisLine(seen, record) || isFoundBroken(seen))) return true;
   const standing = standingsOf(record)(name, seen?.status);
   if (standing.kind === 'damaged') return true;
   return standing.kind === 'suspect' && standing.isPassedOver && newestUsable(record, facts)?.metadata.name !== name;
@@ -324,7 +324,16 @@ function problemOf(checkpoint: Checkpoint | undefined, standings: Standings | un
     return `is damaged: ${why ?? 'no reason is recorded'}`;
   }
   if (status?.state === undefined) return 'was never marked complete';
+  if (standings !== undefined && isFoundBroken(checkpoint)) return describeVerification(status.verification);
   return metadata.deletionTimestamp === undefined ? undefined : 'is being deleted';
+}
+
+/** `is incomplete, as a verification of its bytes on node-a found: File x is not there.` */
+function describeVerification(verification: NonNullable<Checkpoint['status']>['verification']): string {
+  const { verdict = 'damaged', node, findings = [] } = verification ?? {};
+  const where = node === undefined ? '' : ` on ${node}`;
+  const [first] = findings;
+  return `is ${verdict}, as a verification of its bytes${where} found${first === undefined ? '' : `: ${first.message}`}`;
 }
 
 const MAX_LISTED = 10;

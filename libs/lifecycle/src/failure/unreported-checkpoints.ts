@@ -31,7 +31,8 @@ export function unreportedCheckpoints(record: JobRecord, facts: Facts): readonly
     // The launcher of a running pod reports the same over its connection before the next incarnation begins.
     const reported = pod.exit?.cause ?? launcherOf(facts, pod, attempt)?.cause;
     const cause = isOfFence(reported, attempt) ? reported : undefined;
-    for (const { directory, step, ...saved } of cause?.unreportedCheckpoints ?? []) {
+    for (const { directory, step, format, bytes, files, manifestSha256 } of cause?.unreportedCheckpoints ?? []) {
+      const saved = { format, bytes, files, manifestSha256 };
       const name = checkpointName(job.metadata, { ...fence, step });
       if (!isBeforeFence(step, attempt) || isBeyondTraining(spec, step) || isMade(name, facts)) continue;
       const about = { jobName, jobUid, ...incarnationOf(fence), epoch: fence.epoch, step, claimName };

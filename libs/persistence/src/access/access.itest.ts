@@ -305,6 +305,11 @@ const ROWS: readonly (readonly [statement: string, parameters: readonly string[]
     ['clusterId', 'uid', 'name'],
   ],
   [
+    `INSERT INTO checkpoint_verifications (cluster_id, checkpoint_uid, namespace, verified_at, verification)
+     VALUES ($1, $2, $3, now(), '{}')`,
+    ['clusterId', 'uid', 'name'],
+  ],
+  [
     `INSERT INTO placements (cluster_id, uid, namespace, name, job_uid, epoch, spec, resource_version) VALUES ($1, $2, $3, 'p', $2, 1, '{}', 1)`,
     ['clusterId', 'uid', 'name'],
   ],

@@ -4,7 +4,6 @@ import {
   POD_FINALIZER,
   SCHEDULING_GATE,
   type Checkpoint,
-  type CheckpointResourceSpec,
   type CheckpointResourceStatus,
   type Placement,
   type PlacementSpec,
@@ -31,7 +30,13 @@ import { nodeStateOf, toCachedNode } from '../../cluster/cached-node.ts';
 import { toCachedPod, toObservedPod, type CachedPod } from '../../cluster/cached-pod.ts';
 import type { InMemoryCluster, Kind } from './in-memory-cluster.ts';
 import { ownedBy } from '../owner.ts';
-import type { ComputeDomainName, DamagedCheckpoint, TrainingJobStore } from '../training-job-store.ts';
+import {
+  type ComputeDomainName,
+  type DamagedCheckpoint,
+  inspectionOf,
+  type NewCheckpoint,
+  type TrainingJobStore,
+} from '../training-job-store.ts';
 
 /** Of notices that say no time. */
 const NO_TIME = new Date(0);
@@ -280,10 +285,7 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
     this.#deleteIfPresent('deleteCheckpoint', 'Checkpoint', { job, ...checkpoint });
   }
 
-  async createCheckpoint(
-    job: Pick<TrainingJob, 'metadata'>,
-    checkpoint: { readonly name: string; readonly spec: CheckpointResourceSpec },
-  ): Promise<void> {
+  async createCheckpoint(job: Pick<TrainingJob, 'metadata'>, checkpoint: NewCheckpoint): Promise<void> {
     const { name, spec } = checkpoint;
     const draft = childOf(job, { kind: 'Checkpoint', name, spec });
     const { existing, object } = this.#createOrGet<Stored<Checkpoint>>('createCheckpoint', 'Checkpoint', draft);
@@ -291,7 +293,11 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
       throw new Error(`Checkpoint ${name} exists and belongs to another job`);
     }
     if (object.status?.state === undefined) {
-      this.#writeCheckpointStatus(job, { name, uid: object.metadata.uid }, { state: 'Complete' });
+      this.#writeCheckpointStatus(
+        job,
+        { name, uid: object.metadata.uid },
+        { ...inspectionOf(checkpoint), state: 'Complete' },
+      );
     }
   }
 
@@ -357,7 +363,10 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
     { name, uid }: PodReference,
     status: NonNullable<Checkpoint['status']>,
   ): void {
-    const change = (current: Stored<Checkpoint>): Stored<Checkpoint> => ({ ...current, status });
+    const change = (current: Stored<Checkpoint>): Stored<Checkpoint> => ({
+      ...current,
+      status: { ...inspectionOf(current.status ?? {}), ...status },
+    });
     this.#write(`writeCheckpointStatus ${name}`, () =>
       this.#cluster.update('Checkpoint', childKey(job, name), { expects: { uid }, change }),
     );

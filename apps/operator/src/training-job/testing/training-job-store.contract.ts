@@ -14,7 +14,7 @@ import {
   type TrainingJob,
   podName,
 } from '@coxswain/api-types';
-import { aJobSpec, anAttempt, aTrainingJob } from '@coxswain/api-types/testing';
+import { aJobSpec, anAttempt, aTrainingJob, aVerification } from '@coxswain/api-types/testing';
 import { isConflict, isNotFound, isRefusal, keyOf, NotLeadingError, type KubeObject } from '@coxswain/kube';
 import type { Condemnation } from '@coxswain/lifecycle';
 import { placementSha256, type ClusterScheduler } from '@coxswain/scheduling';
@@ -51,6 +51,7 @@ export interface StoreWorld {
   };
 }
 
+const SOUND = aVerification();
 const CUT_OFF: Condemnation = {
   by: 'Content',
   evidence: [
@@ -698,6 +699,22 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       await store.markCheckpointDamaged(job, { ...reference, message: 'x', condemnation: CUT_OFF });
       await store.markCheckpoint(job, { ...reference, status: { state: 'Complete' } });
       expect(store.checkpointsOf(job).map(({ status }) => status)).toEqual([{ state: 'Complete' }]);
+    });
+
+    it('keeps what its bytes say, whatever else is found about it', async () => {
+      await store.createCheckpoint(job, { ...checkpoint(), verification: SOUND });
+      const [made] = store.checkpointsOf(job);
+      const reference = { name: checkpoint().name, uid: made?.metadata.uid ?? '' };
+      const seen = [made?.status];
+      await store.markCheckpointDamaged(job, { ...reference, message: 'x', condemnation: CUT_OFF });
+      seen.push(store.checkpointsOf(job)[0]?.status);
+      await store.markCheckpoint(job, { ...reference, status: { state: 'Complete' } });
+      seen.push(store.checkpointsOf(job)[0]?.status);
+      expect(seen.map((status) => [status?.state, status?.verification])).toEqual([
+        ['Complete', SOUND],
+        ['Damaged', SOUND],
+        ['Complete', SOUND],
+      ]);
     });
 
     it('is deleted by its UID, and is gone when it is deleted twice', async () => {

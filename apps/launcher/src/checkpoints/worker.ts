@@ -1,0 +1,44 @@
+/** Verifies a checkpoint in a pod of its own. The termination message is the answer, so that the pod needs no rights and no network. */
+import { writeFileSync } from 'node:fs';
+import { MAX_TERMINATION_MESSAGE_BYTES, POD_ENV, POD_PATHS, type WorkerAnswer, WorkerQuestion } from '@coxswain/api-types';
+import { safeText } from '@coxswain/safe-text';
+import { realFiles } from './checkpoint-files.ts';
+import { inspectSave } from './inspect-save.ts';
+
+const MAX_REASON_CHARACTERS = 512;
+
+/** Answers the question and returns the exit code. An answer that says why nothing was read is one too. */
+export async function runWorker(question: string, environment: NodeJS.ProcessEnv): Promise<number> {
+  const answer = fitAnswer(await answerOf(question, environment[POD_ENV.nodeName]));
+  writeFileSync(environment['COXSWAIN_TERMINATION_LOG'] ?? POD_PATHS.terminationMessage, JSON.stringify(answer));
+  return 0;
+}
+
+async function answerOf(question: string, node: string | undefined): Promise<WorkerAnswer> {
+  try {
+    const { level, ...checkpoint } = WorkerQuestion.parse(JSON.parse(question));
+    const { verification, contents } = await inspectSave(checkpoint, {
+      level,
+      by: 'Worker',
+      files: realFiles,
+      onAnswer: () => undefined,
+    });
+    if (verification === undefined) return { version: 1, unread: 'no reader knows the format of this checkpoint' };
+    const onNode = { ...verification, ...(node === undefined ? {} : { node }) };
+    return { version: 1, verification: onNode, ...(contents === undefined ? {} : { contents }) };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { version: 1, unread: safeText(why, MAX_REASON_CHARACTERS) };
+  }
+}
+
+/** The kubelet cuts a longer message, and then it is no JSON. Findings go first, then the contents: the verdict stays. */
+export function fitAnswer(answer: WorkerAnswer): WorkerAnswer {
+  const { verification, contents: _, ...rest } = answer;
+  if (Buffer.byteLength(JSON.stringify(answer)) <= MAX_TERMINATION_MESSAGE_BYTES || verification === undefined)
+    return answer;
+  const { findings } = verification;
+  if (findings.length > 1)
+    return fitAnswer({ ...answer, verification: { ...verification, findings: findings.slice(0, -1) } });
+  return { ...rest, verification };
+}

@@ -1,0 +1,306 @@
+import { ANNOTATIONS, type Checkpoint, LABELS } from '@coxswain/api-types';
+import { aTrainingJob, aVerification } from '@coxswain/api-types/testing';
+import { aCheckpoint } from '@coxswain/checkpoint/testing';
+import { KubeApiError, type KubeObject } from '@coxswain/kube';
+import { FakeKubeApi } from '@coxswain/kube/testing';
+import { checkpointsPath, claimsPath, podsPath } from '../cluster/paths.ts';
+import { CacheScript } from '../testing/a-cluster-cache.ts';
+import { VerificationController } from './verification-controller.ts';
+
+const namespace = 'research';
+const SOUND = aVerification({ level: 'V3', by: 'Worker' });
+const DAMAGED = aVerification({
+  level: 'V3',
+  verdict: 'damaged',
+  findings: [{ kind: 'damaged', message: 'w has other bytes.' }],
+});
+
+interface RawPod extends KubeObject {
+  readonly spec: {
+    readonly affinity?: unknown;
+    readonly automountServiceAccountToken: boolean;
+    readonly containers: readonly { readonly securityContext: unknown; readonly command: readonly string[] }[];
+    readonly volumes: readonly unknown[];
+  };
+}
+
+class World {
+  readonly script = new CacheScript();
+  readonly api = new FakeKubeApi();
+  readonly errors: unknown[] = [];
+  controller = this.#another();
+
+  #another(): VerificationController {
+    return new VerificationController({
+      client: this.api,
+      cache: this.script.cache,
+      clock: this.script.clock,
+      pods: { launcherImage: 'launcher', user: 1000 },
+      onError: (error) => this.errors.push(error),
+    });
+  }
+
+  /** Another replica leads. */
+  fail(): void {
+    this.controller = this.#another();
+  }
+
+  async checkpoint(
+    more: { readonly step?: number; readonly verify?: string; readonly status?: Checkpoint['status'] } = {},
+  ): Promise<string> {
+    const { step = 20, verify, status = { state: 'Complete' as const } } = more;
+    const made = aCheckpoint({ step });
+    const annotations = verify === undefined ? {} : { annotations: { [ANNOTATIONS.verify]: verify } };
+    const { name } = made.metadata;
+    await this.api.create(checkpointsPath({ namespace }), {
+      ...made,
+      metadata: { name, namespace, ...annotations },
+      status,
+    });
+    this.see();
+    return name;
+  }
+
+  /** The watch brings what the server holds. */
+  see(): void {
+    for (const one of this.api.objects<Checkpoint & KubeObject>(checkpointsPath()))
+      this.script.cache.checkpoints.cached.upsert(one);
+  }
+
+  async reconcile(): Promise<void> {
+    await this.controller.reconcile();
+    this.see();
+  }
+
+  get pods(): readonly RawPod[] {
+    return this.api.objects<RawPod>(podsPath()).filter(({ metadata }) => metadata.labels?.[LABELS.worker] === 'verify');
+  }
+
+  /** The kubelet reports that the only pod ended, on that node, with that message. */
+  async ends(message: unknown, node = 'node-a'): Promise<void> {
+    const name = this.pods[0]?.metadata.name ?? '';
+    const text = typeof message === 'string' ? message : JSON.stringify(message);
+    const status = {
+      phase: 'Succeeded',
+      containerStatuses: [{ state: { terminated: { message: text, reason: 'Completed' } } }],
+    };
+    await this.api.patch(podsPath({ namespace, name }), { spec: { nodeName: node }, status }, { type: 'merge' });
+    await this.reconcile();
+  }
+
+  status(step = 20): Checkpoint['status'] {
+    return this.api.objects<Checkpoint & KubeObject>(checkpointsPath()).find(({ spec }) => spec.step === step)?.status;
+  }
+}
+
+async function asked(verify = 'V3', status?: Checkpoint['status']): Promise<World> {
+  const world = new World();
+  await world.checkpoint({ verify, ...(status === undefined ? {} : { status }) });
+  await world.reconcile();
+  return world;
+}
+
+describe('a checkpoint that a user asks to verify', () => {
+  it('is read by one pod that can do nothing else', async () => {
+    const world = await asked();
+    await world.reconcile();
+    const [pod, ...others] = world.pods;
+    expect(others).toEqual([]);
+    expect(pod?.metadata.ownerReferences).toMatchObject([{ kind: 'Checkpoint' }]);
+    expect(pod?.spec).toMatchObject({
+      automountServiceAccountToken: false,
+      securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [
+        {
+          command: [expect.anything(), 'inspect-checkpoint', expect.stringContaining('"level":"V3"')],
+          securityContext: {
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ['ALL'] },
+            runAsNonRoot: true,
+            runAsUser: 1000,
+          },
+        },
+      ],
+    });
+    expect(pod?.spec.volumes).toContainEqual({
+      name: 'coxswain-checkpoints',
+      persistentVolumeClaim: { claimName: 'checkpoints', readOnly: true },
+    });
+  });
+
+  it('has the verdict in its status, of the node that read it, and then the pod goes', async () => {
+    const world = await asked();
+    await world.ends({ version: 1, verification: { ...SOUND, node: 'a lie', by: 'Launcher' } });
+    expect(world.status()).toMatchObject({
+      state: 'Complete',
+      verification: { verdict: 'sound', by: 'Worker', node: 'node-a' },
+    });
+    await world.reconcile();
+    expect(world.pods).toEqual([]);
+  });
+
+  it('is verified again when the request is later than the last verification', async () => {
+    const verification = aVerification({ level: 'V3', by: 'Worker', at: '2026-01-01T00:00:00Z' });
+    const later = await asked('V3 2026-01-01T01:00:00Z', { state: 'Complete', verification });
+    const earlier = await asked('V3 2025-12-31T23:00:00Z', { state: 'Complete', verification });
+    expect([later.pods.length, earlier.pods.length]).toEqual([1, 0]);
+  });
+
+  it.each(['V4', 'everything', 'V3; rm -rf'])('is left alone where the request is no level: %s', async (verify) => {
+    expect((await asked(verify)).pods).toEqual([]);
+  });
+
+  it('keeps a closer verification that found it sound', async () => {
+    const world = await asked('V1 2026-02-01T00:00:00Z', { state: 'Complete', verification: SOUND });
+    await world.ends({ version: 1, verification: aVerification() });
+    expect(world.status()?.verification?.level).toBe('V3');
+  });
+
+  it.each<[what: string, message: unknown, why: RegExp]>([
+    ['nothing', '', /ended without an answer \(Completed\)/],
+    ['no JSON', '{"version":', /ended without an answer/],
+    ['another shape', { version: 1, verification: { level: 'V9' } }, /ended without an answer/],
+    ['more than a kubelet passes on', { version: 1, unread: 'x'.repeat(5000) }, /ended without an answer/],
+    ['that it could not read', { version: 1, unread: 'EIO\u0000 on /c' }, /It could not be verified: EIO\ufffd on \/c/],
+  ])('says why where the pod says %s, and is tried again in an hour', async (_what, message, why) => {
+    const world = await asked();
+    await world.ends(message);
+    expect(world.status()).toMatchObject({ state: 'Complete', message: expect.stringMatching(why) as string });
+    expect(world.status()?.verification).toBeUndefined();
+    await world.reconcile();
+    expect(world.pods).toEqual([]);
+    await world.script.clock.advance(3_600_001);
+    await world.reconcile();
+    expect(world.pods).toHaveLength(1);
+    await world.ends({ version: 1, verification: SOUND });
+    expect(world.status()?.message).toBeUndefined();
+  });
+
+  it('says why where the cluster rejects the pod', async () => {
+    const world = new World();
+    world.api.interfere = ({ verb, path }) => {
+      if (verb === 'create' && path.endsWith('/pods'))
+        throw new KubeApiError({ status: 403, reason: 'Forbidden', message: 'exceeded quota: gpus' });
+    };
+    await world.checkpoint({ verify: 'V3' });
+    await world.reconcile();
+    expect(world.status()?.message).toMatch(/the cluster rejects its pod: .*exceeded quota/);
+  });
+
+  it('says that its pod does not start, and the pod goes', async () => {
+    const world = await asked();
+    const name = world.pods[0]?.metadata.name ?? '';
+    const conditions = [{ type: 'PodScheduled', message: '0/3 nodes are available' }];
+    const metadata = { creationTimestamp: world.script.clock.now().toISOString() };
+    await world.api.patch(
+      podsPath({ namespace, name }),
+      { metadata, status: { phase: 'Pending', conditions } },
+      { type: 'merge' },
+    );
+    await world.script.clock.advance(900_001);
+    await world.reconcile();
+    expect([world.pods, world.status()?.message]).toEqual([
+      [],
+      expect.stringMatching(/did not start.*0\/3 nodes/) as string,
+    ]);
+  });
+
+  it('is not judged by a pod of the same name that somebody else made', async () => {
+    const world = new World();
+    const name = `${await world.checkpoint({ verify: 'V3' })}-verify`;
+    const labels = { [LABELS.worker]: 'verify' };
+    await world.api.create(podsPath({ namespace }), {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, namespace, labels },
+    });
+    await world.ends({ version: 1, verification: SOUND });
+    expect(world.status()?.verification).toBeUndefined();
+  });
+});
+
+describe('other content', () => {
+  it('that one node found is evidence, and another node is asked; two are left to the judge of checkpoints', async () => {
+    const world = await asked();
+    await world.ends({ version: 1, verification: DAMAGED }, 'node-a');
+    expect(world.status()).toMatchObject({
+      state: 'Complete',
+      verification: { verdict: 'damaged', node: 'node-a' },
+      suspect: {
+        reason: 'ContentDiffers',
+        evidence: [{ node: 'node-a', kind: 'ContentDiffers', found: 'w has other bytes.' }],
+      },
+    });
+    await world.reconcile();
+    expect(JSON.stringify(world.pods[0]?.spec.affinity)).toContain('"operator":"NotIn","values":["node-a"]');
+    await world.ends({ version: 1, verification: DAMAGED }, 'node-b');
+    expect(world.status()?.suspect?.evidence.map(({ node }) => node)).toEqual(['node-a', 'node-b']);
+    await world.reconcile();
+    await world.reconcile();
+    expect(world.pods).toEqual([]);
+  });
+
+  it('that another node does not find leaves the checkpoint usable', async () => {
+    const world = await asked();
+    await world.ends({ version: 1, verification: DAMAGED }, 'node-a');
+    await world.reconcile();
+    await world.ends({ version: 1, verification: SOUND }, 'node-b');
+    expect(world.status()?.verification).toMatchObject({ verdict: 'sound', node: 'node-b' });
+    await world.reconcile();
+    expect(world.pods).toEqual([]);
+  });
+});
+
+describe('where the claim', () => {
+  const mounted = async (mode: string, otherThan: Checkpoint['status'] = { state: 'Complete' }): Promise<World> => {
+    const world = new World();
+    const job = aTrainingJob();
+    world.script.pod('trainer', { job, nodeName: 'node-a' });
+    const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'checkpoints', namespace } };
+    await world.api.create(claimsPath({ namespace }), { ...claim, spec: { accessModes: [mode] } });
+    await world.checkpoint({ verify: 'V3', status: otherThan });
+    await world.reconcile();
+    return world;
+  };
+
+  it('is of one node, the pod runs there', async () => {
+    const world = await mounted('ReadWriteOnce');
+    expect(JSON.stringify(world.pods[0]?.spec.affinity)).toContain('"operator":"In","values":["node-a"]');
+  });
+
+  it('is of one pod, the verification waits and says so', async () => {
+    const world = await mounted('ReadWriteOncePod');
+    expect([world.pods.length, world.status()?.message]).toEqual([
+      0,
+      expect.stringMatching(/mounted on node-a/) as string,
+    ]);
+  });
+
+  it('is of all nodes, any will do', async () => {
+    expect((await mounted('ReadWriteMany')).pods[0]?.spec.affinity).toBeUndefined();
+  });
+});
+
+it('asks a quiet cluster nothing, once it has seen that it is quiet', async () => {
+  const world = new World();
+  const asked: string[] = [];
+  world.api.interfere = ({ verb }) => void asked.push(verb);
+  await world.checkpoint();
+  asked.length = 0;
+  for (let round = 0; round < 3; round++) await world.reconcile();
+  expect(asked).toEqual(['list']);
+});
+
+it('verifies two in a namespace at once, the newest first, and goes on as another leader', async () => {
+  const world = new World();
+  for (const step of [10, 20, 30]) await world.checkpoint({ step, verify: 'V2' });
+  await world.reconcile();
+  world.fail();
+  await world.reconcile();
+  expect(world.pods.map(({ metadata }) => metadata.name.replace(/^.*-(s\d+)-verify$/, '$1')).toSorted()).toEqual([
+    's20',
+    's30',
+  ]);
+  expect(world.errors).toEqual([]);
+});

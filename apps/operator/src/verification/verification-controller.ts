@@ -1,0 +1,301 @@
+/** Verifies checkpoints in pods of their own, on request and in doubt, and records what they find. */
+import {
+  ANNOTATIONS,
+  type Checkpoint,
+  LABELS,
+  MAX_TERMINATION_MESSAGE_BYTES,
+  type TrainingJob,
+  WorkerAnswer,
+} from '@coxswain/api-types';
+import { isAlreadyExists, isConflict, isNotFound, isRefusal, sleep, type Clock, type KubeClient } from '@coxswain/kube';
+import type { KubeObject } from '@coxswain/kube';
+import { type WantedVerification, wantedVerifications, withUndone, withVerdict } from '@coxswain/lifecycle';
+import { parseForeignJson, safeText } from '@coxswain/safe-text';
+import type { ClusterCache } from '../cluster/cluster-cache.ts';
+import { BY_JOB } from '../cluster/indexes.ts';
+import { checkpointsPath, claimsPath, podsPath } from '../cluster/paths.ts';
+import { workerPod, workerPodName, type WorkerContext } from './verification-pod.ts';
+
+/** Parts of the controller. `client` must reject writes while this process does not lead. */
+export interface VerificationControllerParts {
+  readonly client: Pick<KubeClient, 'get' | 'list' | 'create' | 'delete' | 'replace'>;
+  readonly cache: Pick<ClusterCache, 'checkpoints' | 'jobs' | 'placements' | 'pods'>;
+  readonly clock: Clock;
+  readonly pods: Pick<WorkerContext, 'launcherImage' | 'user'>;
+  readonly onError: (error: unknown) => void;
+}
+
+const INTERVAL_MS = 10_000;
+/** Pods at once: each reads storage that jobs save to. */
+const MOST_IN_ALL = 8;
+const MOST_IN_NAMESPACE = 2;
+/** Time in which a pod has to start. */
+const START_MS = 900_000;
+/** Between two tries of the same checkpoint that came to nothing. */
+const AGAIN_MS = 3_600_000;
+/** Between two looks at a claim that is mounted elsewhere. */
+const WAITS_MS = 60_000;
+const MOST_REASON_CHARACTERS = 512;
+
+type CheckpointObject = Checkpoint & KubeObject;
+
+/** A pod of a worker, as much as is read of it. Everything in it can be hostile, because its image is a user's. */
+interface WorkerPod extends KubeObject {
+  readonly spec?: { readonly nodeName?: unknown };
+  readonly status?: {
+    readonly phase?: unknown;
+    readonly reason?: unknown;
+    readonly conditions?: unknown;
+    readonly containerStatuses?: unknown;
+  };
+}
+
+/** One pod for each checkpoint at most, found by its name. No state is kept but when to try again, so that another leader goes on. */
+export class VerificationController {
+  readonly #parts: VerificationControllerParts;
+  /** By {@link tryKey}, in monotonic milliseconds. */
+  readonly #notBefore = new Map<string, number>();
+  /** Pods can be there: after a change of leader, and as long as the last list had some. */
+  #mayHavePods = true;
+
+  constructor(parts: VerificationControllerParts) {
+    this.#parts = parts;
+  }
+
+  /** Reconciles at intervals until `signal` aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#attempt(() => this.reconcile());
+      await sleep(this.#parts.clock, INTERVAL_MS, signal);
+    }
+  }
+
+  /** Records what pods found, and starts those that are wanted. A failure affects its own checkpoint alone. */
+  async reconcile(): Promise<void> {
+    const { client, cache } = this.#parts;
+    const checkpoints = cache.checkpoints.all();
+    // A quiet cluster is asked nothing.
+    if (!this.#mayHavePods && wantedVerifications(checkpoints).length === 0) return;
+    const { items } = await client.list<WorkerPod>(podsPath(), { labelSelector: `${LABELS.worker}=verify` });
+    const nowMs = this.#parts.clock.monotonicMs();
+    for (const [key, atMs] of this.#notBefore) if (atMs < nowMs) this.#notBefore.delete(key);
+    const pods = new Map(items.map((pod) => [keyOf(pod.metadata), pod]));
+    this.#mayHavePods = items.length > 0;
+    const running = new Map<string, number>();
+    for (const checkpoint of checkpoints) {
+      const pod = pods.get(keyOf({ ...checkpoint.metadata, name: workerPodName(checkpoint) }));
+      if (pod === undefined || !isOwnedBy(pod, checkpoint)) continue;
+      await this.#attempt(async () => {
+        if (!(await this.#observe(checkpoint, pod))) count(running, checkpoint.metadata.namespace);
+      });
+    }
+    for (const wanted of wantedVerifications(checkpoints)) {
+      const { metadata } = wanted.checkpoint;
+      if (pods.has(keyOf({ ...metadata, name: workerPodName(wanted.checkpoint) }))) continue;
+      const all = [...running.values()].reduce((sum, one) => sum + one, 0);
+      if (all >= MOST_IN_ALL) return;
+      if ((running.get(metadata.namespace ?? '') ?? 0) >= MOST_IN_NAMESPACE) continue;
+      if (this.#parts.clock.monotonicMs() < (this.#notBefore.get(tryKey(wanted)) ?? 0)) continue;
+      await this.#attempt(async () => {
+        if (await this.#start(wanted)) count(running, metadata.namespace);
+      });
+    }
+  }
+
+  /** Returns whether the pod is over: its answer is recorded and it is deleted. */
+  async #observe(checkpoint: CheckpointObject, pod: WorkerPod): Promise<boolean> {
+    const outcome = this.#outcomeOf(pod);
+    if (outcome === 'running') return false;
+    // Before it is recorded: what is wanted after that, such as the view of another node, is another try.
+    const [wanted] = wantedVerifications([checkpoint]);
+    if (wanted !== undefined) this.#notBefore.set(tryKey(wanted), this.#parts.clock.monotonicMs() + AGAIN_MS);
+    if (typeof outcome === 'string') await this.#giveUp(checkpoint, outcome);
+    else await this.#record(checkpoint, pod, outcome);
+    // After the status, so that a crash in between repeats the reading and not the verification.
+    await this.#delete(pod);
+    return true;
+  }
+
+  /** The answer, or why there is none. */
+  #outcomeOf(pod: WorkerPod): 'running' | WorkerAnswer | (string & {}) {
+    const phase = pod.status?.phase;
+    if (phase === 'Succeeded' || phase === 'Failed') return answerOf(pod) ?? describeFailure(pod);
+    if (phase === 'Running') return 'running';
+    const sinceMs = Date.parse(pod.metadata.creationTimestamp ?? '');
+    const isLate = this.#parts.clock.now().getTime() - sinceMs > START_MS;
+    return isLate ? `its pod did not start within ${START_MS / 60_000} minutes${describeWaiting(pod)}` : 'running';
+  }
+
+  async #record(checkpoint: CheckpointObject, pod: WorkerPod, answer: WorkerAnswer): Promise<void> {
+    const { verification, contents, unread } = answer;
+    if (verification === undefined)
+      return await this.#giveUp(checkpoint, safeText(unread ?? 'the worker says nothing', MOST_REASON_CHARACTERS));
+    const node = typeof pod.spec?.nodeName === 'string' ? pod.spec.nodeName : undefined;
+    const seen = {
+      ...verification,
+      by: 'Worker' as const,
+      at: this.#parts.clock.now().toISOString(),
+      ...(node === undefined ? {} : { node }),
+      findings: verification.findings.map(({ kind, message }) => ({ kind, message: safeText(message) })),
+    };
+    const epoch = Math.max(checkpoint.spec.epoch, this.#jobOf(checkpoint)?.status?.epoch ?? 0);
+    await this.#write(checkpoint, withVerdict(checkpoint, { verification: seen, contents, epoch }));
+  }
+
+  async #giveUp(checkpoint: CheckpointObject, why: string): Promise<void> {
+    const status = withUndone(checkpoint, `${why}. It is tried again in an hour.`);
+    if (status !== undefined) await this.#write(checkpoint, status);
+  }
+
+  /** Returns whether the pod was created. */
+  async #start(wanted: WantedVerification): Promise<boolean> {
+    const { checkpoint } = wanted;
+    const { namespace } = checkpoint.metadata;
+    const place = await this.#placeOf(wanted);
+    if ('waits' in place) {
+      this.#notBefore.set(tryKey(wanted), this.#parts.clock.monotonicMs() + WAITS_MS);
+      const status = withUndone(checkpoint, place.waits);
+      if (status !== undefined) await this.#write(checkpoint, status);
+      return false;
+    }
+    const job = this.#jobOf(checkpoint);
+    const newest = job && this.#parts.cache.placements.ofJob(job).toSorted((a, b) => b.spec.epoch - a.spec.epoch)[0];
+    const context: WorkerContext = { ...this.#parts.pods, job, runtime: newest?.spec.runtime, node: place.node };
+    try {
+      await this.#parts.client.create(podsPath({ namespace }), workerPod(wanted, context));
+      this.#mayHavePods = true;
+      return true;
+    } catch (error) {
+      if (isAlreadyExists(error)) return false;
+      if (!isRefusal(error)) throw error;
+      this.#notBefore.set(tryKey(wanted), this.#parts.clock.monotonicMs() + AGAIN_MS);
+      await this.#giveUp(checkpoint, `the cluster rejects its pod: ${(error as Error).message}`);
+      return false;
+    }
+  }
+
+  /** Where the claim can be mounted now. A claim of one node is read where the pods of its job are. */
+  async #placeOf({
+    checkpoint,
+    otherThan,
+  }: WantedVerification): Promise<{ readonly node: string | undefined } | { readonly waits: string }> {
+    const { claimName: name, jobUid } = checkpoint.spec;
+    const path = claimsPath({ namespace: checkpoint.metadata.namespace, name });
+    const modes = modesOf(await this.#getOrUndefined(path));
+    if (modes.length === 0 || modes.some((mode) => mode === 'ReadWriteMany' || mode === 'ReadOnlyMany'))
+      return { node: undefined };
+    const mounted = this.#parts.cache.pods.cached
+      .byIndex(BY_JOB, jobUid)
+      .find(({ terminal, nodeName }) => !terminal && nodeName !== undefined);
+    if (mounted?.nodeName === undefined) return { node: undefined };
+    if (modes.every((mode) => mode === 'ReadWriteOncePod') || otherThan.includes(mounted.nodeName))
+      return { waits: `claim ${name} is mounted on ${mounted.nodeName}; the verification waits until it is free.` };
+    return { node: mounted.nodeName };
+  }
+
+  #jobOf({ spec, metadata }: CheckpointObject | Checkpoint): (TrainingJob & KubeObject) | undefined {
+    const key = keyOf({ name: spec.jobName, namespace: metadata.namespace });
+    return this.#parts.cache.jobs.get(key, spec.jobUid);
+  }
+
+  async #write(checkpoint: Checkpoint, status: NonNullable<Checkpoint['status']>): Promise<void> {
+    const { name, namespace, uid, resourceVersion = '' } = checkpoint.metadata;
+    const metadata = { name, uid, resourceVersion, ...(namespace === undefined ? {} : { namespace }) };
+    const written = await this.#parts.client.replace(
+      checkpointsPath({ namespace, name }),
+      { ...checkpoint, metadata, status },
+      { subresource: 'status' },
+    );
+    this.#parts.cache.checkpoints.remember(checkpoint.spec.jobUid, written as unknown as CheckpointObject);
+  }
+
+  async #delete({ metadata }: WorkerPod): Promise<void> {
+    const { name, namespace, uid = '' } = metadata;
+    try {
+      await this.#parts.client.delete(podsPath({ namespace, name }), { uid });
+    } catch (error) {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+  }
+
+  async #getOrUndefined(path: string): Promise<unknown> {
+    try {
+      return await this.#parts.client.get(path);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      // The object has changed meanwhile; the next reconcile reads it again.
+      if (!isConflict(error)) this.#parts.onError(error);
+    }
+  }
+}
+
+function keyOf({ namespace, name }: { readonly namespace?: string | undefined; readonly name: string }): string {
+  return `${namespace ?? ''}/${name}`;
+}
+
+/** A verification that is tried once an hour; one that is asked for anew, or of another node, is another. */
+function tryKey({ checkpoint, level, otherThan }: WantedVerification): string {
+  const { uid, annotations } = checkpoint.metadata;
+  return [uid, level, annotations?.[ANNOTATIONS.verify] ?? '', ...otherThan].join(' ');
+}
+
+function count(running: Map<string, number>, namespace = ''): void {
+  running.set(namespace, (running.get(namespace) ?? 0) + 1);
+}
+
+/** A pod of the same name that somebody else made says nothing of the checkpoint. */
+function isOwnedBy({ metadata }: WorkerPod, checkpoint: Checkpoint): boolean {
+  return (metadata.ownerReferences ?? []).some(
+    ({ kind, uid }) => kind === 'Checkpoint' && uid === checkpoint.metadata.uid,
+  );
+}
+
+function answerOf(pod: WorkerPod): WorkerAnswer | undefined {
+  const { containerStatuses } = pod.status ?? {};
+  const [status] = Array.isArray(containerStatuses) ? (containerStatuses as unknown[]) : [];
+  const message = text(field(field(field(status, 'state'), 'terminated'), 'message'));
+  if (message === undefined || Buffer.byteLength(message) > MAX_TERMINATION_MESSAGE_BYTES) return undefined;
+  try {
+    const parsed = WorkerAnswer.safeParse(parseForeignJson(message));
+    return parsed.success ? parsed.data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function describeFailure(pod: WorkerPod): string {
+  const { containerStatuses, reason } = pod.status ?? {};
+  const [status] = Array.isArray(containerStatuses) ? (containerStatuses as unknown[]) : [];
+  const why = text(field(field(field(status, 'state'), 'terminated'), 'reason')) ?? text(reason);
+  return `its pod ended without an answer${why === undefined ? '' : ` (${safeText(why, 64)})`}`;
+}
+
+function describeWaiting(pod: WorkerPod): string {
+  const { conditions } = pod.status ?? {};
+  const scheduled = Array.isArray(conditions)
+    ? (conditions as unknown[]).find((one) => field(one, 'type') === 'PodScheduled')
+    : undefined;
+  const message = text(field(scheduled, 'message'));
+  return message === undefined ? '' : `: ${safeText(message, 256)}`;
+}
+
+function modesOf(claim: unknown): readonly string[] {
+  const modes = field(field(claim, 'spec'), 'accessModes');
+  return Array.isArray(modes) ? modes.filter((mode) => typeof mode === 'string') : [];
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

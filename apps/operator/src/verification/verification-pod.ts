@@ -1,0 +1,138 @@
+import {
+  ANNOTATIONS,
+  API_GROUP_VERSION,
+  type Checkpoint,
+  CONTAINERS,
+  GPU_RESOURCE,
+  INSPECT_CHECKPOINT,
+  LABELS,
+  POD_ENV,
+  POD_PATHS,
+  type RuntimeSnapshot,
+  type TrainingJob,
+  type WorkerQuestion,
+} from '@coxswain/api-types';
+import type { WantedVerification } from '@coxswain/lifecycle';
+import { trainerImageOf, withUnprivilegedUser } from '@coxswain/runtime';
+import { launcherDelivery } from '../training-job/launcher-delivery.ts';
+
+/** Where a worker runs, and as whom. */
+export interface WorkerContext {
+  readonly launcherImage: string;
+  /** User ID of containers that the runtime gives none; undefined: the user of the image. */
+  readonly user: number | undefined;
+  /** The job that saved it, if it still exists. */
+  readonly job: TrainingJob | undefined;
+  /** Of the job's newest attempt: it says as which user the trainer wrote the files. */
+  readonly runtime: RuntimeSnapshot | undefined;
+  /** The only node that may mount the claim now; undefined: any. */
+  readonly node: string | undefined;
+}
+
+const VOLUME = 'coxswain-checkpoints';
+const MAX_NAME = 253;
+/** Metadata of a million chunks takes 1 GB; requests are what quotas and schedulers count. */
+const RESOURCES = { requests: { cpu: '100m', memory: '512Mi' }, limits: { cpu: '1', memory: '1536Mi' } };
+/** Slower storage is no storage to train on. */
+const BYTES_PER_SECOND = 20e6;
+const LEAST_SECONDS = 600;
+const MOST_SECONDS = 86_400;
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Name of the pod that verifies a checkpoint: one at a time. */
+export function workerPodName({ metadata }: Checkpoint): string {
+  return `${metadata.name.slice(0, MAX_NAME - '-verify'.length)}-verify`;
+}
+
+/** A pod that reads a checkpoint and can do nothing else: the claim is read-only, and it has no token. */
+export function workerPod({ checkpoint, level, otherThan }: WantedVerification, context: WorkerContext): Json {
+  const { metadata, spec } = checkpoint;
+  const { path, manifestSha256, claimName, bytes } = spec;
+  const securityContext = {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  };
+  const launcher = launcherDelivery({ launcherImage: context.launcherImage, securityContext });
+  const question: WorkerQuestion = { directory: `${POD_PATHS.checkpoints}/${path}`, manifestSha256, level };
+  const template = userOf(context.runtime);
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: workerPodName(checkpoint),
+      namespace: metadata.namespace,
+      labels: { [LABELS.worker]: 'verify' },
+      annotations: { [ANNOTATIONS.verify]: level },
+      ownerReferences: [{ apiVersion: API_GROUP_VERSION, kind: 'Checkpoint', name: metadata.name, uid: metadata.uid }],
+    },
+    spec: {
+      restartPolicy: 'Never',
+      activeDeadlineSeconds: Math.min(MOST_SECONDS, LEAST_SECONDS + Math.ceil(bytes / BYTES_PER_SECOND)),
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      tolerations: [{ key: GPU_RESOURCE, operator: 'Exists', effect: 'NoSchedule' }],
+      securityContext: { ...template.pod, seccompProfile: { type: 'RuntimeDefault' } },
+      ...(template.imagePullSecrets === undefined ? {} : { imagePullSecrets: template.imagePullSecrets }),
+      ...affinity(context.node, otherThan),
+      initContainers: launcher.initContainers,
+      containers: [
+        {
+          name: CONTAINERS.trainer,
+          image: (context.job && trainerImageOf(context.job.spec, context.runtime)) ?? context.launcherImage,
+          command: [POD_PATHS.launcher, INSPECT_CHECKPOINT, JSON.stringify(question).replaceAll('$', '$$$$')],
+          env: [{ name: POD_ENV.nodeName, valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }],
+          resources: RESOURCES,
+          securityContext: { ...template.trainer, ...securityContext },
+          terminationMessagePath: POD_PATHS.terminationMessage,
+          terminationMessagePolicy: 'File',
+          volumeMounts: [...launcher.mounts, { name: VOLUME, mountPath: POD_PATHS.checkpoints, readOnly: true }],
+        },
+      ],
+      // Read-only in both places: with fsGroup, the kubelet would change the owner of files on a volume that it may write.
+      volumes: [...launcher.volumes, { name: VOLUME, persistentVolumeClaim: { claimName, readOnly: true } }],
+    },
+  };
+  return withUnprivilegedUser(pod, context.runtime, context.user);
+}
+
+const USER_FIELDS = ['runAsUser', 'runAsGroup', 'runAsNonRoot', 'fsGroup', 'supplementalGroups'];
+
+/** What a runtime says of the user that wrote the files. Nothing else of it is needed to read them. */
+function userOf(runtime: RuntimeSnapshot | undefined): {
+  readonly pod: Json;
+  readonly trainer: Json;
+  readonly imagePullSecrets?: unknown;
+} {
+  const spec = record(record(runtime?.template)['spec']);
+  const containers = Array.isArray(spec['containers']) ? spec['containers'].map(record) : [];
+  const trainer = containers.find(({ name }) => name === CONTAINERS.trainer) ?? {};
+  const secrets = spec['imagePullSecrets'];
+  return {
+    pod: userFields(spec['securityContext']),
+    trainer: userFields(trainer['securityContext']),
+    ...(secrets === undefined ? {} : { imagePullSecrets: secrets }),
+  };
+}
+
+function userFields(context: unknown): Json {
+  return Object.fromEntries(Object.entries(record(context)).filter(([field]) => USER_FIELDS.includes(field)));
+}
+
+function record(value: unknown): Json {
+  return typeof value === 'object' && value !== null ? (value as Json) : {};
+}
+
+function affinity(node: string | undefined, otherThan: readonly string[]): Json {
+  const onNode = node === undefined ? [] : [{ key: 'metadata.name', operator: 'In', values: [node] }];
+  // A field takes one value at a time.
+  const notOn = otherThan.map((other) => ({ key: 'metadata.name', operator: 'NotIn', values: [other] }));
+  const matchFields = [...onNode, ...notOn];
+  if (matchFields.length === 0) return {};
+  return {
+    affinity: {
+      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } },
+    },
+  };
+}

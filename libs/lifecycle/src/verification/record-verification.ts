@@ -1,0 +1,75 @@
+/** What does the status of a checkpoint say once a worker has verified it? */
+import {
+  type Checkpoint,
+  type CheckpointContents,
+  type CheckpointEvidence,
+  type CheckpointResourceStatus,
+  type CheckpointVerification,
+  MAX_EVIDENCE,
+} from '@coxswain/api-types';
+import { isFoundBroken } from '@coxswain/checkpoint';
+import { safeText } from '@coxswain/safe-text';
+import { isAsClose } from './wanted-verifications.ts';
+
+/** What a worker found. */
+export interface WorkerVerdict {
+  readonly verification: CheckpointVerification;
+  readonly contents?: CheckpointContents | undefined;
+  /** Newest attempt of the job: evidence of attempts before the last that trained from the checkpoint does not count. */
+  readonly epoch: number;
+}
+
+/** Begins the message about a verification that could not be done. */
+const UNDONE = 'It could not be verified: ';
+const MAX_CHARACTERS = 1024;
+
+/**
+ * The status with the verdict. Other content that one node found is evidence, and not a condemnation: another node has to find it too. A look that is less
+ * close than the one before replaces it only if it finds the checkpoint broken.
+ */
+export function withVerdict({ spec, status }: Checkpoint, verdict: WorkerVerdict): CheckpointResourceStatus {
+  const { verification, contents } = verdict;
+  const before: CheckpointResourceStatus = withoutUndone(status ?? { state: 'Complete' });
+  const isBroken = isFoundBroken({ status: { state: before.state, verification } });
+  const isKept =
+    before.verification !== undefined && !isBroken && !isAsClose(verification.level, before.verification.level);
+  const suspect = isBroken && before.state === 'Complete' ? suspicionOf(before, evidenceOf(spec, verdict)) : undefined;
+  return {
+    ...before,
+    ...(suspect === undefined ? {} : { suspect }),
+    ...(isKept ? {} : { verification }),
+    ...(contents === undefined ? {} : { contents }),
+  };
+}
+
+/** The status of a checkpoint that no worker could verify, which says nothing of its bytes; undefined: it says so already, or another message counts more. */
+export function withUndone({ status }: Checkpoint, why: string): CheckpointResourceStatus | undefined {
+  if (status?.state !== 'Complete' || status.suspect !== undefined) return undefined;
+  const message = safeText(`${UNDONE}${why}`, MAX_CHARACTERS);
+  return status.message === message ? undefined : { ...status, message };
+}
+
+function withoutUndone({ message, ...status }: CheckpointResourceStatus): CheckpointResourceStatus {
+  return message === undefined || message.startsWith(UNDONE) ? status : { ...status, message };
+}
+
+function evidenceOf(
+  { path }: Checkpoint['spec'],
+  { verification, epoch }: WorkerVerdict,
+): CheckpointEvidence | undefined {
+  const { node, findings } = verification;
+  if (node === undefined) return undefined;
+  const found = safeText(findings[0]?.message ?? verification.verdict, 128);
+  return { epoch, node, kind: 'ContentDiffers', path: path.slice(-256), expected: 'what was saved', found };
+}
+
+function suspicionOf(
+  { suspect }: CheckpointResourceStatus,
+  evidence: CheckpointEvidence | undefined,
+): CheckpointResourceStatus['suspect'] {
+  if (evidence === undefined) return suspect;
+  const others = (suspect?.evidence ?? []).filter(
+    ({ node, kind }) => node !== evidence.node || kind !== 'ContentDiffers',
+  );
+  return { reason: 'ContentDiffers', evidence: [...others.slice(1 - MAX_EVIDENCE), evidence] };
+}
