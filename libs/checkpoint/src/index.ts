@@ -5,6 +5,7 @@ export type { EngineFormat, SavedFile } from './formats/checkpoint-format.ts';
 export { isUniversal } from './formats/deepspeed/deepspeed.ts';
 export { megatronFormat, savedFormat, startFormats, wholenessCheck } from './formats/formats.ts';
 export { MANIFEST_FILE } from './formats/manifest-file.ts';
+export { headEnd, lastTensorEnd } from './formats/safetensors/cut-off.ts';
 export { SAFETENSORS } from './formats/safetensors/safetensors.ts';
 export { TORCH_DIST, torchDistConverter } from './formats/torch-dist/torch-dist.ts';
 export { END_BYTES, isTruncated } from './formats/torch-save.ts';
