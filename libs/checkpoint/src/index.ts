@@ -8,6 +8,7 @@ export { MANIFEST_FILE } from './formats/manifest-file.ts';
 export { applyRetention, type RetainedSave } from './retention/apply-retention.ts';
 export { deletionOrder } from './retention/deletion-order.ts';
 export { pointerFiles, type SaveBelow, savesBelow, stepOfPointer } from './retention/saves-below.ts';
+export { headEnd, lastTensorEnd } from './formats/safetensors/cut-off.ts';
 export { SAFETENSORS } from './formats/safetensors/safetensors.ts';
 export { TORCH_DIST, torchDistConverter } from './formats/torch-dist/torch-dist.ts';
 export { END_BYTES, isTruncated } from './formats/torch-save.ts';

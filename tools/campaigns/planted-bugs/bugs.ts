@@ -394,9 +394,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     title: 'checkpoints that are not what they say',
     bug: 'resumes from a checkpoint that an attempt could not load',
     file: 'libs/lifecycle/src/failure/resume-point.ts',
-    before:
-      "const undamaged = ownCheckpoints(record, facts).filter((one) => standingOf(one, standings).kind !== 'damaged');",
-    after: 'const undamaged = ownCheckpoints(record, facts);',
+    before: "return ownCheckpoints(record, facts).filter((one) => standingOf(one, standings).kind !== 'damaged');",
+    after: 'return ownCheckpoints(record, facts);',
     test: 'libs/lifecycle/src/epoch/next-epoch.spec.ts',
     caughtBy: 'does not begin from a checkpoint that two nodes have found to differ',
   },

@@ -4,6 +4,15 @@ import { dirname, join } from 'node:path';
 import { removeUnfinishedSaves } from './remove-unfinished-saves.ts';
 
 const PART = '__0_0.distcp';
+const trainerSave = (weights: string): readonly string[] => [
+  'a/epoch-1/checkpoint-20/config.json',
+  `a/epoch-1/checkpoint-20/model.safetensors=${weights}`,
+];
+/** A safetensors file with one tensor of that many bytes. */
+const tensors = (bytes: number): string => {
+  const header = JSON.stringify({ weight: { dtype: 'U8', shape: [bytes], data_offsets: [0, bytes] } });
+  return `${String.fromCharCode(header.length)}${'\0'.repeat(7)}${header}${'x'.repeat(bytes)}`;
+};
 /** `path=text`; a file without a text has one byte. */
 const parse = (file: string): readonly [string, string] => {
   const [path = '', text = 'x'] = file.split('=');
@@ -58,11 +67,10 @@ describe('unfinished saves', () => {
       ['a/epoch-1/checkpoint-20/config.json', 'a/epoch-1/checkpoint-20/model.safetensors='],
       true,
     ],
-    [
-      'of the Trainer whose files are whole stay',
-      ['a/epoch-1/checkpoint-20/config.json', 'a/epoch-1/checkpoint-20/model.safetensors'],
-      false,
-    ],
+    ['of the Trainer with weights that are cut off are removed', trainerSave(tensors(16).slice(0, -1)), true],
+    ['of the Trainer with a header that is cut off are removed', trainerSave(tensors(16).slice(0, 20)), true],
+    ['of the Trainer with whole weights stay', trainerSave(tensors(16)), false],
+    ['of the Trainer with weights that cannot be understood stay', trainerSave('\u0002\0\0\0\0\0\0\0[]'), false],
     ['from which this run resumes stay', [`a/epoch-2/step-20/${PART}`], false],
     ['in which this run verifies a checkpoint stay', [`a/epoch-2/step-40/${PART}`], false],
   ])('%s', async (_sentence, files, isRemoved) => {

@@ -1,12 +1,14 @@
 /** Removes saves that earlier runs of the job began and did not complete, so that they do not fill its claim. */
 import { constants, type Dirent } from 'node:fs';
-import { access, lstat, readdir, rm } from 'node:fs/promises';
+import { access, lstat, open, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import {
   type EngineFormat,
   type FoundSave,
   halfWrittenFormats,
+  headEnd,
   isSaveName,
+  lastTensorEnd,
   markerFiles,
   saveLocations,
   unmarkedSaves,
@@ -16,6 +18,8 @@ import { describeTruncated, filesBelow, textOf } from './saved-files.ts';
 /** Folder of a run below the job's own folder, as `saveDirectoryOf` (libs/checkpoint) names it: epoch, and incarnation from the second one. */
 const RUN = /^epoch-(\d{1,9})(?:-(\d{1,9}))?$/;
 const MOST_FOLDERS_DEEP = 4;
+/** Of a safetensors file, before its header. */
+const LENGTH_BYTES = 8;
 
 /**
  * Removes unfinished saves of earlier runs and returns their folders. `saveDirectory`: the folder of this run. Folders of this run, of later
@@ -97,7 +101,25 @@ async function pathsBelow(directory: string, folder: string): Promise<readonly s
 
 async function hasBrokenFile(directory: string): Promise<boolean> {
   const files = (await filesBelow(directory)) ?? [];
-  return files.some(({ bytes }) => bytes === 0) || (await describeTruncated(directory, files)) !== undefined;
+  if (files.some(({ bytes }) => bytes === 0) || (await describeTruncated(directory, files)) !== undefined) return true;
+  const weights = files.filter(({ path }) => path.endsWith('.safetensors'));
+  for (const { path, bytes } of weights) if (await isCutOff(join(directory, path), bytes)) return true;
+  return false;
+}
+
+async function isCutOff(path: string, bytes: number): Promise<boolean> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    const readTo = async (end: number): Promise<Uint8Array> => {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(end), 0, end, 0);
+      return buffer.subarray(0, bytesRead);
+    };
+    const end = headEnd(await readTo(LENGTH_BYTES));
+    if (end === undefined) return false;
+    return end > bytes || (lastTensorEnd(await readTo(end)) ?? 0) > bytes;
+  } finally {
+    await file.close();
+  }
 }
 
 /** Asked by name: a network file system may list a folder as it was. */

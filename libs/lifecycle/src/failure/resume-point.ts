@@ -193,9 +193,9 @@ function newestPoint(record: JobRecord, facts: Facts): ResumePoint {
   // One that verified shows that storage is back. While storage does not read, the job waits for it, and not for a user.
   const lastVerified = tries.findLastIndex(({ verifiedCheckpoint }) => verifiedCheckpoint !== undefined);
   const recent = tries.slice(lastVerified + 1);
-  const lost = lostFile(recent.slice(-MAX_TRIES_IN_A_ROW), record, facts);
-  if (recent.length >= MAX_TRIES_IN_A_ROW && lost !== undefined)
-    return none(describeLostFile(checkpoint, lost), record, facts);
+  const last = recent.slice(-MAX_TRIES_IN_A_ROW);
+  const lost = last.length < MAX_TRIES_IN_A_ROW ? undefined : lostFile(last, record, facts);
+  if (lost !== undefined) return none(describeLostFile(checkpoint, lost), record, facts);
   const unread = recent.filter((attempt) => !isEndedByStorage(attempt)).length;
   if (unread >= MAX_TRIES_IN_A_ROW)
     return none(`${unread} attempts in a row ended while they loaded a checkpoint.`, record, facts);
