@@ -6,7 +6,7 @@ import { PickleDict, PickleGlobal, PickleObject, type PickleValue } from '../pic
 import { type PickleForms, readPickle } from '../pickle/read-pickle.ts';
 
 const METADATA = 'torch.distributed.checkpoint.metadata';
-/** Megatron-Core before 0.16 adds its plans in a class of its own, which this one is the base of. */
+/** Megatron-Core 0.15 writes a class of its own, which has the fields of PyTorch’s. */
 const MEGATRON_METADATA = 'megatron.core.dist_checkpointing.strategies.torch.MCoreMetadata';
 const STORAGE_INFO = 'torch.distributed.checkpoint.filesystem._StorageInfo';
 
