@@ -21,6 +21,7 @@ export { checkpointName, incarnationOf, saveDirectoryOf } from './paths.ts';
 export { type Conversion, judgeLoad, type LoadVerdict } from './loads/judge-load.ts';
 export { knownSave, type KnownSave, type LoadTarget } from './loads/known-save.ts';
 export { describeLoadRefusal } from './loads/load-refusal.ts';
+export { recordedSave } from './loads/recorded-save.ts';
 export { type Level, LEVELS } from './verify/finding.ts';
 export { hasReader, type SaveLook, type Verdict, verifySave } from './verify/verify-save.ts';
 export { DELETION_FILE, type Reading, type StoredFile } from './read/save-files.ts';

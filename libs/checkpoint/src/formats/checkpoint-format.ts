@@ -88,6 +88,8 @@ export interface LoadAnswer {
   readonly reason: string;
   /** Of a conversion. */
   readonly tool?: string;
+  /** The layout states that the conversion has run, and nothing shows that it has not. */
+  readonly isStated?: boolean;
   /** Whole sentences. */
   readonly warnings?: readonly string[];
 }

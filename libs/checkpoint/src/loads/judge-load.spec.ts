@@ -294,6 +294,7 @@ it('a conversion has its tool, its bytes and an estimate of its seconds', () => 
     bytes: 3.5e9,
     seconds: 10,
     bytesPerSecond: 350 * 2 ** 20,
+    isStated: false,
   });
 });
 

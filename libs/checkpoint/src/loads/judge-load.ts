@@ -22,6 +22,8 @@ export interface Conversion {
   /** Estimated at `bytesPerSecond`. */
   readonly seconds?: number;
   readonly bytesPerSecond: number;
+  /** The layout states that it has run, and nothing shows that it has not. */
+  readonly isStated: boolean;
 }
 
 /** Whether a layout loads a save, why, and what is lost on the way. */
@@ -143,7 +145,7 @@ function describe(
   return `was saved as ${format}${optimizer} with ${was}, and the layout has ${becomes}: ${reason}`;
 }
 
-function conversionOf({ tool = '' }: LoadAnswer, bytes: number | undefined): Conversion {
-  const rate = { tool, bytesPerSecond: CONVERTED_BYTES_PER_SECOND };
+function conversionOf({ tool = '', isStated = false }: LoadAnswer, bytes: number | undefined): Conversion {
+  const rate = { tool, isStated, bytesPerSecond: CONVERTED_BYTES_PER_SECOND };
   return bytes === undefined ? rate : { ...rate, bytes, seconds: Math.ceil(bytes / CONVERTED_BYTES_PER_SECOND) };
 }

@@ -1,5 +1,8 @@
 import { aLayout } from '@coxswain/layout/testing';
+import type { Checkpoint } from '@coxswain/api-types';
+import { aCheckpoint } from '../testing/index.ts';
 import { describeLoadRefusal } from './load-refusal.ts';
+import { recordedSave } from './recorded-save.ts';
 
 type Layout = Parameters<typeof aLayout>[0];
 
@@ -47,5 +50,25 @@ describe('a checkpoint', () => {
     ],
   ])('%s', (_sentence, format, [saved, wanted], want) => {
     expect(describeLoadRefusal({ format, layout: aLayout(saved) }, aLayout(wanted))).toBe(want);
+  });
+
+  const native = { format: 'deepspeed', facts: { optimizerSharding: 'zero2', degrees: { dataParallelDegree: 2 } } };
+  const asking = aLayout({ dataParallelDegree: 4, checkpointPolicy: { format: 'deepspeed-universal' } });
+
+  it('of DeepSpeed that was not converted is refused once a look beside it shows that', () => {
+    expect(describeLoadRefusal(native, asking)).toBeUndefined();
+    expect(describeLoadRefusal({ ...native, hasUniversal: false }, asking)).toMatch(/no universal checkpoint was made/);
+  });
+
+  it('is judged by what its files say, if they were read, and not by the words of its job', () => {
+    const recorded = aCheckpoint({ format: 'torch_dist', layout: aLayout({ tensorParallelDegree: 2 }) });
+    const read = { ...recorded, status: { ...recorded.status, contents: { optimizerSharding: 'fully_reshardable' } } };
+    const refusals = [recorded, read].map((checkpoint) =>
+      describeLoadRefusal(recordedSave(checkpoint as Checkpoint), aLayout(dp2)),
+    );
+    expect(refusals).toEqual([
+      expect.stringMatching(/^was saved as torch_dist with tensorParallelDegree 2/),
+      undefined,
+    ]);
   });
 });

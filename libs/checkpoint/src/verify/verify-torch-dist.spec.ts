@@ -5,17 +5,34 @@ import { MemorySave } from '../testing/memory-save.ts';
 import type { Level } from './finding.ts';
 import { type SaveLook, verifySave } from './verify-save.ts';
 
-const FIXTURES = join(import.meta.dirname, '../../fixtures/megatron-core-0.16.1');
+const FIXTURES = join(import.meta.dirname, '../../fixtures');
 
 /** A save of Megatron-Core 0.16.1 at tensor-parallel 2, made by `engines/fixtures/save_megatron.py`. */
-function fixture(sharding = 'dp_reshardable'): MemorySave {
-  const folder = join(FIXTURES, sharding);
+const fixture = (sharding = 'dp_reshardable'): MemorySave => readSave('megatron-core-0.16.1', sharding);
+
+function readSave(...path: readonly string[]): MemorySave {
+  const folder = join(FIXTURES, ...path);
   return new MemorySave(
     Object.fromEntries(readdirSync(folder).map((path) => [path, Uint8Array.from(readFileSync(join(folder, path)))])),
   );
 }
 
 const look = (save: MemorySave, level: Level = 'V3'): SaveLook => save.run(verifySave(save.list(), { level, crc32 }));
+
+/** The metadata as Megatron-Core 0.15 writes it: an object of a class of its own, where nothing else changes. */
+function withMetadataOf(megatron: boolean): (bytes: Uint8Array) => Uint8Array {
+  const text = (value: string): string => `\x8c${String.fromCharCode(value.length)}${value}`;
+  const own = `${text('torch.distributed.checkpoint.metadata')}\x94${text('Metadata')}\x94\x93`;
+  const module = megatron ? 'megatron.core.dist_checkpointing.strategies.torch' : 'os.path';
+  // POP takes the usual class away, so that what the memo holds stays as it is.
+  return (bytes) => {
+    const latin = Buffer.from(bytes).toString('latin1');
+    expect(latin).toContain(own);
+    return Uint8Array.from(
+      Buffer.from(latin.replace(own, `${own}0${text(module)}${text('MCoreMetadata')}\x93`), 'latin1'),
+    );
+  };
+}
 
 /** Replaces text by text of the same length, so that the pickle stays one. */
 function replace(save: MemorySave, path: string, text: string, by: string): void {
@@ -143,5 +160,46 @@ describe('of a save of Megatron-Core', () => {
     replace(save, 'common.pt', 'distrib_optim_sharding_type', 'distrib_optim_sharding_typo');
     replace(save, 'common.pt', 'param_state_sharding_type', 'param_state_sharding_typo');
     expect(look(save, 'V1').state?.facts?.optimizerSharding).toBe('dp_reshardable');
+  });
+});
+
+describe('a save of Megatron-Core 0.15', () => {
+  it('has metadata of a class of its own, which is read', () => {
+    const save = fixture();
+    save.edit('.metadata', withMetadataOf(true));
+    expect(look(save)).toMatchObject({ verdict: 'sound', findings: [] });
+  });
+
+  it('is told from metadata of any other class', () => {
+    const save = fixture();
+    save.edit('.metadata', withMetadataOf(false));
+    expect(look(save).verdict).toBe('damaged');
+  });
+});
+
+describe('a save of Megatron-FSDP', () => {
+  const fsdp = (): MemorySave => readSave('fsdp-dtensor-2.15.0');
+
+  it('is known by the names of its optimizer, and says at which step and degrees it was saved', () => {
+    expect(look(fsdp())).toMatchObject({
+      format: 'fsdp_dtensor',
+      verdict: 'sound',
+      state: {
+        facts: {
+          step: 12,
+          worldSize: 4,
+          degrees: { dataParallelDegree: 4 },
+          optimizerSharding: 'fsdp_dtensor',
+          holds: { optimizer: true, randomStates: true, scheduler: true },
+        },
+      },
+    });
+  });
+
+  it('whose objects are cut away is found damaged, and says nothing of them', () => {
+    const save = fsdp();
+    save.edit('__0_0.distcp', (bytes) => bytes.subarray(0, 2));
+    const { verdict, state } = look(save);
+    expect([verdict, state?.facts?.step, state?.facts?.degrees]).toEqual(['damaged', undefined, undefined]);
   });
 });

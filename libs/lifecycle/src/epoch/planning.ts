@@ -3,7 +3,8 @@ import { isRefusalOf, jobPlanning, type JobPlanAnswer, type JobPlanQuestion } fr
 import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import type { ObservedPlanning } from '../observation/observed.ts';
-import { elasticPlan, gpusToPlanFor } from './elastic.ts';
+import { loadRefusal, resumePointOf } from '../failure/resume-point.ts';
+import { elasticPlan, elasticSpec, gpusToPlanFor } from './elastic.ts';
 import { runtimeStanding } from './runtime-standing.ts';
 
 /** The state of a job's plan. */
@@ -48,7 +49,11 @@ export function planningOf(record: JobRecord, facts: Facts, now: Date): Planning
   if (recorded !== undefined && isRefusalOf(recorded, planning.about)) return { kind: 'planned', plan: recorded };
   const taken = (answer: JobPlanAnswer): Planning => ({
     kind: 'planned',
-    plan: elasticPlan(record, { before: recorded, answer: at(now, answer), most: spec.gpus ?? answer.gpus }),
+    plan: elasticPlan(record, {
+      before: recorded,
+      answer: at(now, recorded === undefined ? answer : loadable(record, facts, answer)),
+      most: spec.gpus ?? answer.gpus,
+    }),
   });
   if (planning.kind === 'answer') return taken(planning.answer);
   const { question } = planning;
@@ -104,6 +109,15 @@ export function isGangWanted(record: JobRecord, facts: Facts): boolean {
 /** The outcome of this question; an answer to another question does not count. */
 function outcomeOf(observed: ObservedPlanning | undefined, { key }: JobPlanQuestion): ObservedPlanning | undefined {
   return observed?.key === key ? observed : undefined;
+}
+
+/** The answer, or its refusal if the layout cannot load the job's checkpoint: an elastic job then stays at the GPUs that it can use. */
+function loadable(record: JobRecord, facts: Facts, answer: JobPlanAnswer): JobPlanAnswer {
+  if (answer.layout === undefined || elasticSpec(facts) === undefined) return answer;
+  const refusal = loadRefusal(resumePointOf(record, facts), answer.layout);
+  if (refusal === undefined) return answer;
+  const { layout: _unloadable, ...rest } = answer;
+  return { ...rest, refusal };
 }
 
 function at(now: Date, answer: JobPlanAnswer): JobPlan {

@@ -11,7 +11,7 @@ import {
   type ResumeFrom,
   SCRATCH,
 } from '@coxswain/api-types';
-import { describeLoadRefusal, isFoundBroken, isNewer, newestRestorable } from '@coxswain/checkpoint';
+import { describeLoadRefusal, isFoundBroken, isNewer, newestRestorable, recordedSave } from '@coxswain/checkpoint';
 import type { ParallelLayout } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
 import {
@@ -63,9 +63,18 @@ export function resumePointOf(record: JobRecord, facts: Facts): ResumePoint {
 export function pointForLayout(record: JobRecord, facts: Facts, layout: ParallelLayout): ResumePoint {
   const point = resumePointOf(record, facts);
   if (point.kind !== 'checkpoint') return point;
-  const { metadata, spec } = point.checkpoint;
-  const why = describeLoadRefusal(spec, layout);
-  return why === undefined ? point : none(`Checkpoint ${metadata.name} ${why}.`, record, facts);
+  const why = loadRefusal(point, layout);
+  return why === undefined ? point : none(why, record, facts);
+}
+
+/**
+ * Why the gang could not load its checkpoint at this layout, as a whole sentence; undefined: it can, or there is nothing to load. What its
+ * files say counts before the layout that it was saved at.
+ */
+export function loadRefusal(point: ResumePoint, layout: ParallelLayout): string | undefined {
+  if (point.kind !== 'checkpoint') return undefined;
+  const why = describeLoadRefusal(recordedSave(point.checkpoint), layout);
+  return why === undefined ? undefined : `Checkpoint ${point.checkpoint.metadata.name} ${why}.`;
 }
 
 /**

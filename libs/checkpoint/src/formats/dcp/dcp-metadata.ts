@@ -6,7 +6,7 @@ import { PickleDict, PickleGlobal, PickleObject, type PickleValue } from '../pic
 import { readPickle } from '../pickle/read-pickle.ts';
 import { DcpRecords, isSizes, METADATA, STORAGE_INFO, textOf } from './dcp-records.ts';
 
-/** Megatron-Core before 0.16 adds its plans in a class of its own, which this one is the base of. */
+/** Megatron-Core 0.15 writes a class of its own, which has the fields of PyTorch’s. */
 const MEGATRON_METADATA = 'megatron.core.dist_checkpointing.strategies.torch.MCoreMetadata';
 
 /** Bytes of metadata that a chunk or an item takes at least. In a pickle a value costs two bytes each time that it is used again. */

@@ -67,7 +67,7 @@ function loads({ changed: changedOf, optimizerSharding, wanted, hasUniversal }: 
   if (asksForUniversal)
     return hasUniversal === true
       ? { changed: [], reason: 'DeepSpeed loads the universal checkpoint that was made from it' }
-      : unconverted(optimizerSharding !== undefined || hasUniversal === false);
+      : unconverted(optimizerSharding !== undefined || hasUniversal === false, hasUniversal === undefined);
   if (changed.length === 0) return { changed, reason: 'each rank reads the file of its position' };
   const reason =
     hasUniversal === true
@@ -76,14 +76,18 @@ function loads({ changed: changedOf, optimizerSharding, wanted, hasUniversal }: 
   return { problem: hasUniversal === true ? 'cannot' : 'needs conversion', changed, reason, tool: CONVERTER };
 }
 
-/** `isKnown`: files show that it is not converted. Without them, the layout’s word counts. */
-function unconverted(isKnown: boolean): LoadAnswer {
+/**
+ * `isKnown`: files show that it is not converted. Without them, the layout’s word counts. `isStated`: a copy beside it was not looked
+ * for, and can have been made since.
+ */
+function unconverted(isKnown: boolean, isStated: boolean): LoadAnswer {
   return isKnown
     ? {
         problem: 'needs conversion',
         changed: [],
         reason: `no universal checkpoint was made from it: convert it, or leave layout.checkpointPolicy.format ${UNIVERSAL} out`,
         tool: CONVERTER,
+        isStated,
       }
     : {
         changed: [],
