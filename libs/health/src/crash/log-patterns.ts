@@ -2,7 +2,7 @@
  * Which log lines precede a crash, and which class of crash do they show? `libs/health/corpus` has lines with their sources that test this table. It has more
  * than 400 lines because it is one table in one order.
  */
-import { type CrashClass, LOST_PEER_PHRASES } from '@coxswain/api-types';
+import { type CrashClass, LOST_PEER_PHRASES, POD_PATHS } from '@coxswain/api-types';
 
 /** The program that writes the line, and the pattern as `line-pattern.ts` reads it. */
 interface LogPattern {
@@ -154,6 +154,12 @@ export const LOG_PATTERNS: readonly LogPattern[] = [
       "No such file or directory: '/efs/",
     ],
     by: 'the system, FUSE, NFS, Lustre',
+  },
+  {
+    class: 'PermissionDenied',
+    // Read-only in every pod: a program that writes there fails on each storage.
+    says: [POD_PATHS.data, POD_PATHS.initialWeights].map((path) => `Read-only file system: *${path}`),
+    by: 'the system, about mounts of Coxswain',
   },
   {
     class: 'StorageError',
