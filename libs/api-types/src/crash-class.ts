@@ -110,7 +110,8 @@ export const CRASH_CLASSES = {
     blame: 'network',
     meaning:
       'The ranks did not find each other: the store of rank 0 (c10d, etcd) could not be reached, or not every rank came in time.',
-    advice: 'Check whether the pod of rank 0 ran then, and whether network policies allow its port between the nodes.',
+    advice:
+      'Check whether the pod of rank 0 ran then, whether network policies allow its port between the nodes, and that the world size of the program is WORLD_SIZE.',
   },
   NameResolutionFailed: {
     blame: 'network',

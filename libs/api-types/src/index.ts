@@ -205,6 +205,7 @@ export {
   type UnusableReference,
 } from './missing-object.ts';
 export { isConsequence, LOST_PEER_PHRASES, lostItsPeer } from './lost-peer.ts';
+export { HINDRANCE_BEGINS } from './hindrance.ts';
 export { isProgressMark, progressMark } from './progress-mark.ts';
 export type { ExitKind } from './exit-codes.ts';
 export {

@@ -173,6 +173,7 @@ export const LOG_PATTERNS: readonly LogPattern[] = [
       'after transport endpoint shutdown',
       'nfs: server * not responding',
       'PytorchStreamWriter failed writing file',
+      'inline_container.cc*unexpected pos',
       'MetadataIncompleteBuffer',
       'PytorchStreamReader failed',
       'File * cannot be opened',
