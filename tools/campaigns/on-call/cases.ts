@@ -44,8 +44,8 @@ export const SICK_JOBS: readonly SickJob[] = [
   {
     name: 'not-a-number',
     truth: 'the loss is NaN, and the program exits with 0',
-    state: /Complete/,
-    says: /although its log shows steps, so Coxswain cannot tell/,
+    state: /Failed/,
+    says: /The exit code hides an error: the loss is not a number: step 60\/60 loss nan/,
     steps: 60,
   },
   {

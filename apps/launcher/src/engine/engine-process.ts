@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
-import { formatRanks, type StopFacts } from '@coxswain/api-types';
+import { formatRanks, leftBehindMark, type StopFacts } from '@coxswain/api-types';
 import { LogRelay, LogTail, type LogSink } from '../logs/log-relay.ts';
 import { programOf } from '../processes/process-facts.ts';
 import { processesBelow, processesOfSession, signalGroup } from '../processes/processes.ts';
@@ -109,8 +109,7 @@ export class EngineProcess {
     const left = processesOfSession(this.pid).map((pid) => programOf(pid) ?? 'a process');
     if (left.length === 0) return;
     const programs = [...new Set(left)].join(', ');
-    const line = `coxswain: the command of ${this.name} ended while it had not waited for ${programs}, which ended with it. Start the program with exec or without &, or end the command with wait.`;
-    this.#tail.push([{ bytes: Buffer.from(line), cutBytes: 0 }]);
+    this.#tail.push([{ bytes: Buffer.from(leftBehindMark(this.name, programs)), cutBytes: 0 }]);
   }
 
   /** The first failed rank that its starter reported; `silent` are ranks whose connections ended, in order. */

@@ -2,6 +2,7 @@ import {
   EXIT_CODES,
   formatRanks,
   isConsequence,
+  leftBehindIn,
   RANK_ENV,
   type CheckpointFault,
   type EngineRun,
@@ -77,8 +78,8 @@ interface Started {
   readonly run: EngineRun | undefined;
 }
 
-/** Of lines that finished ranks wrote: an exception, or what {@link EngineProcess.noteLeftBehind} adds. */
-const SHOWS_TROUBLE = /Error\b|Exception\b|^Traceback|^coxswain: /;
+/** Of lines that finished ranks wrote. */
+const OF_ERRORS = /Error\b|Exception\b|^Traceback/;
 
 /** Runs the ranks of this pod: one process each, or one that starts them all. If one fails, the others are killed: they would wait for it for ever. */
 export class Gang {
@@ -157,7 +158,11 @@ export class Gang {
   /** The last lines of the first rank that shows an error or left programs behind, else of the first rank: all exited with 0. */
   get lastLinesOfFinished(): readonly string[] {
     const tails = this.#processes.map(({ lastLines }) => lastLines);
-    return tails.find((lines) => lines.some((line) => SHOWS_TROUBLE.test(line))) ?? tails[0] ?? [];
+    return (
+      tails.find((lines) => lines.some((line) => OF_ERRORS.test(line) || leftBehindIn(line) !== undefined)) ??
+      tails[0] ??
+      []
+    );
   }
 
   /** Starts every rank. */

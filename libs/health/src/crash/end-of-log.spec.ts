@@ -21,6 +21,16 @@ describe('the end of the log of a rank that exited with 0', () => {
       { error: undefined, isErrorLast: false, shownSteps: 2 },
     ],
     ['shows steps', STEPS, { error: undefined, isErrorLast: false, shownSteps: 2 }],
+    [
+      'shows a loss that is not a number',
+      [...STEPS, 'step 30/30 | loss: nan | lr 3e-4', 'bye'],
+      { error: 'the loss is not a number: step 30/30 | loss: nan | lr 3e-4', isErrorLast: true, shownSteps: 2 },
+    ],
+    [
+      'shows a loss that is a number again',
+      ['step 27 loss inf', ...STEPS],
+      { error: undefined, isErrorLast: false, shownSteps: 2 },
+    ],
     ['shows nothing', [], { error: undefined, isErrorLast: false, shownSteps: 0 }],
   ])('%s', (_sentence, lines, want) => {
     expect(endOfLog(lines)).toEqual(want);

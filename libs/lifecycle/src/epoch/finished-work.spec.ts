@@ -1,5 +1,5 @@
 import type { TerminationCause, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
-import { findCondition } from '@coxswain/api-types';
+import { findCondition, leftBehindMark } from '@coxswain/api-types';
 import type { aTrainingJob } from '@coxswain/api-types/testing';
 import { newestFailure } from '../failure/newest-failure.ts';
 import type { Observed } from '../observation/observed.ts';
@@ -81,6 +81,15 @@ describe('a gang whose ranks all exit with 0', () => {
     const failure = newestFailure({ name: 'tiny', state: status.state ?? '', attempts: status.attempts ?? [] });
     expect(failure?.lastLines).toEqual([...RAISED, error, ...after]);
     expect(failure?.verdict.split(error)).toHaveLength(2);
+  });
+
+  it('says that a shell did not wait for its program', () => {
+    const { status } = settled(finished({ cause: { lastLines: ['started', leftBehindMark('rank 0', 'python3')] } }));
+    expect(findCondition(status.conditions, 'Failed')?.reason).toBe('NothingTrained');
+    expect(status.summary).toContain(
+      'ended while it had not waited for python3, which ended with it. Start the program',
+    );
+    expect(status.summary).not.toContain('Check what the program does');
   });
 
   it.each<[string, Parameters<typeof finished>[0], string | RegExp]>([

@@ -1,5 +1,5 @@
 /** Every rank exited with 0: did the job make what it was asked for? */
-import { type Attempt, type CrashBlame, stepsOf } from '@coxswain/api-types';
+import { type Attempt, type CrashBlame, leftBehindIn, stepsOf } from '@coxswain/api-types';
 import { classifyCrash, endOfLog, type EndOfLog } from '@coxswain/health';
 import { safeText } from '@coxswain/safe-text';
 import { MINUTE_MS, SECOND_MS } from '@coxswain/units';
@@ -61,10 +61,12 @@ function describeNothing(about: {
   const { attempt, asked, work, end, lastLines } = about;
   const cpuSeconds = (work.cpuMs / SECOND_MS).toFixed(1);
   const made = `Every rank of attempt ${attempt.epoch} exited with code 0, and the job made no step and no checkpoint; its spec asks for ${asked}. The ranks used ${cpuSeconds} s of CPU time.`;
+  const leftBehind = lastLines.flatMap((line) => leftBehindIn(line) ?? []).at(-1);
+  const hidden = end.error === undefined ? undefined : `The exit code hides an error: ${asSentence(end.error)}`;
   const why =
-    end.error === undefined
-      ? 'Check what the program does with its arguments; a job that trains nothing sets spec.expects to Nothing.'
-      : `The exit code hides an error: ${asSentence(end.error)}`;
+    hidden ??
+    leftBehind ??
+    'Check what the program does with its arguments; a job that trains nothing sets spec.expects to Nothing.';
   const log = lastLines.length === 0 ? '' : `\n${LOG_HEADING}\n${lastLines.join('\n')}`;
   return `${made} ${why}${log}`;
 }
