@@ -110,7 +110,8 @@ export const CRASH_CLASSES = {
     blame: 'network',
     meaning:
       'The ranks did not find each other: the store of rank 0 (c10d, etcd) could not be reached, or not every rank came in time.',
-    advice: 'Check whether the pod of rank 0 ran then, and whether network policies allow its port between the nodes.',
+    advice:
+      'Check whether the pod of rank 0 ran then, whether network policies allow its port between the nodes, and that the world size of the program is WORLD_SIZE.',
   },
   NameResolutionFailed: {
     blame: 'network',
@@ -130,9 +131,10 @@ export const CRASH_CLASSES = {
   },
   LimitReached: {
     blame: 'environment',
-    meaning: 'A limit of the pod or its node was reached: locked memory (memlock), open files, processes or threads.',
+    meaning:
+      'A limit of the pod or its node was reached: locked memory (memlock), open files, processes or threads, CPU time (SIGXCPU), size of a file (SIGXFSZ).',
     advice:
-      'Raise the limit (ulimit -l, -n, -u) in the container runtime of the nodes; for RDMA, memlock must be unlimited.',
+      'Raise the limit (ulimit -l, -n, -u, -t, -f) in the image or in the container runtime of the nodes; for RDMA, memlock must be unlimited.',
   },
   TrackerFailed: {
     blame: 'environment',
@@ -237,8 +239,10 @@ export const CRASH_CLASSES = {
   },
   PermissionDenied: {
     blame: 'program',
-    meaning: 'The user of the pod may not read or write a file.',
-    advice: 'Give the files to the group of the pod, or write below the paths that it may write to.',
+    meaning:
+      'The user of the pod may not read or write a file, or the program writes to the data claim, which is read-only.',
+    advice:
+      'Give the files to the group of the pod, or write below the paths that it may write to: caches and indexes belong on scratch, not beside the data.',
   },
   AccessDenied: {
     blame: 'program',
@@ -272,9 +276,25 @@ export const CRASH_CLASSES = {
     meaning: 'Memory that was mapped could not be had (SIGBUS): mostly /dev/shm is full, or a file was cut.',
     advice: 'Look at how full /dev/shm is, and at the storage behind mapped files.',
   },
+  IllegalInstruction: {
+    blame: 'unknown',
+    meaning: 'The process used an instruction that the CPU of its node does not have (SIGILL).',
+    advice:
+      'Check for which CPUs the image and its wheels are built (AVX-512, SVE), and compare the CPU of the node with nodes where it runs.',
+  },
+  ArithmeticFault: {
+    blame: 'program',
+    meaning: 'Compiled code divided an integer by zero, or its result has no number (SIGFPE).',
+    advice: 'Check the sizes that the program computes from its options; a core dump or faulthandler shows the place.',
+  },
+  SystemCallDenied: {
+    blame: 'environment',
+    meaning: 'The process called the kernel in a way that the seccomp profile of its pod forbids (SIGSYS).',
+    advice: 'Ask an administrator for the seccomp profile of the runtime; the audit log of the node names the call.',
+  },
   Aborted: {
     blame: 'unknown',
-    meaning: 'The process ended itself (SIGABRT) without saying why in its last lines.',
+    meaning: 'The process ended itself (SIGABRT or SIGTRAP) without saying why in its last lines.',
     advice: 'Read more of its log than the last lines.',
   },
   Killed: {

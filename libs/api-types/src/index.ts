@@ -220,6 +220,8 @@ export {
   type UnusableReference,
 } from './missing-object.ts';
 export { isConsequence, LOST_PEER_PHRASES, lostItsPeer } from './lost-peer.ts';
+export { HINDRANCE_BEGINS } from './hindrance.ts';
+export { leftBehindIn, leftBehindMark } from './left-behind.ts';
 export { isProgressMark, progressMark } from './progress-mark.ts';
 export type { ExitKind } from './exit-codes.ts';
 export {

@@ -96,6 +96,15 @@ describe('the state after a command', () => {
       'Suspending: The ranks stop, as was asked before. Then the job resumes.',
     ],
     ['delete', { ...running, state: 'Deleting' }, 'Deleting: The job is being deleted. Its checkpoints stay.'],
+    [
+      'delete of pods that a policy keeps',
+      {
+        ...running,
+        state: 'Deleting',
+        summary: 'Stops. The cluster does not let Coxswain remove its finalizer from pod a: no. Coxswain retries.',
+      },
+      'Deleting: The job is being deleted. Its checkpoints stay. The cluster does not let Coxswain remove its finalizer from pod a: no. Coxswain retries.',
+    ],
   ])('%s', (_command, columns, want) => {
     const { state, summary } = shownState(aJobRow({ spec: saving, ...columns }));
     expect(`${state}: ${summary}`).toBe(want);

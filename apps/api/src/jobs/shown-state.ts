@@ -1,5 +1,5 @@
 /** Which state and summary does a job have once what was asked of it last is under way? */
-import { FINAL_JOB_STATES, isSameRequest, type Job, type TrainingJobSpec } from '@coxswain/api-types';
+import { FINAL_JOB_STATES, HINDRANCE_BEGINS, isSameRequest, type Job, type TrainingJobSpec } from '@coxswain/api-types';
 import { desiredSpec, type JobRow } from './job-row.ts';
 
 /** What the answer is derived from. */
@@ -12,7 +12,8 @@ type Shown = Pick<Job, 'state' | 'summary'>;
  */
 export function shownState(row: ShownRow): Shown {
   const { state, summary } = row;
-  if (state === 'Deleting') return { state, summary: 'The job is being deleted. Its checkpoints stay.' };
+  if (state === 'Deleting')
+    return { state, summary: `The job is being deleted. Its checkpoints stay.${hindranceIn(summary)}` };
   if (FINAL_JOB_STATES.has(state) || state === 'Submitting' || state === 'Stopping') return { state, summary };
   const spec = desiredSpec(row);
   if (spec.cancel)
@@ -24,6 +25,12 @@ export function shownState(row: ShownRow): Shown {
   if (state === 'Suspended') return { state: 'Queued', summary: describeResume(row, spec) };
   if (state !== 'Suspending') return { state, summary };
   return { state, summary: 'The ranks stop, as was asked before. Then the job resumes.' };
+}
+
+/** What keeps the job from going, as the operator's summary ends; empty: nothing does. */
+function hindranceIn(summary: string): string {
+  const start = summary.indexOf(HINDRANCE_BEGINS);
+  return start < 0 ? '' : ` ${summary.slice(start)}`;
 }
 
 function stopOf({ state }: ShownRow, { checkpoint }: TrainingJobSpec): string {

@@ -76,4 +76,13 @@ describe('a job that failed', () => {
     expect(over.at(-2)).toMatch(/^Attempt 1\.1 failed: Rank 1 /);
     expect(over.at(-1)).toBe(`  Rule:  ${says}`);
   });
+
+  it('shows the judgement on that failure, and not on a later attempt that got no pods', () => {
+    const judged = { rule: 'default', action: 'Restart', class: 'Unknown', blame: 'unknown' } as const;
+    const attempts = ['of the failure', 'of the refusal'].map((says, index) =>
+      anAttempt({ epoch: index + 1, judgement: { ...judged, says } }),
+    );
+    const lines = details({ attempts, lastFailure: aJobFailure({ attempt: '1', isFinal: false }) });
+    expect(lines.filter((line) => line.startsWith('  Rule:'))).toEqual(['  Rule:    of the failure']);
+  });
 });

@@ -205,7 +205,7 @@ function causeLines(job: Job, now: Date): readonly string[] {
 /** The failure of a job that goes on since, or that restarts, below everything else. */
 function earlierFailure({ lastFailure: failure, attempts, state }: Job, now: Date): readonly string[] {
   if (failure === null || failure.isFinal) return [];
-  const rule = newestRule(attempts);
+  const rule = ruleOf(failure, attempts);
   if (!FINAL_JOB_STATES.has(state)) return ['', ...failureBlock(failure, now, rule)];
   return ['', formatFailureLine(failure, now), ...(rule === undefined ? [] : [`  Rule:  ${rule}`])];
 }
@@ -227,12 +227,12 @@ function failureBlock(failure: JobFailure, now: Date, rule?: string): readonly s
 }
 
 /** The rule that answered the newest failure, and the restarts that are left. */
-function newestRule(attempts: Job['attempts']): string | undefined {
-  const judged = attempts.flatMap((attempt) => [
-    ...(attempt.incarnations ?? []).map(({ judgement }) => judgement),
-    attempt.judgement,
+function ruleOf({ attempt: name }: JobFailure, attempts: Job['attempts']): string | undefined {
+  const judged = attempts.flatMap(({ epoch, incarnation, incarnations = [], judgement }) => [
+    ...incarnations.map((ended) => ({ run: nameOfRun(epoch, ended.incarnation), judgement: ended.judgement })),
+    { run: nameOfRun(epoch, incarnation), judgement },
   ]);
-  return judged.findLast((judgement) => judgement !== undefined)?.says;
+  return judged.find(({ run }) => run === name)?.judgement?.says;
 }
 
 /** `step 120 of 400, loss 2.3120, 51,200 tokens/s, 2 min 3 s left`. */

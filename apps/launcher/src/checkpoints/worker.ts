@@ -1,6 +1,12 @@
 /** Verifies a checkpoint in a pod of its own. The termination message is the answer, so that the pod needs no rights and no network. */
 import { writeFileSync } from 'node:fs';
-import { MAX_TERMINATION_MESSAGE_BYTES, POD_ENV, POD_PATHS, type WorkerAnswer, WorkerQuestion } from '@coxswain/api-types';
+import {
+  MAX_TERMINATION_MESSAGE_BYTES,
+  POD_ENV,
+  POD_PATHS,
+  type WorkerAnswer,
+  WorkerQuestion,
+} from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
 import { realFiles } from './checkpoint-files.ts';
 import { inspectSave } from './inspect-save.ts';

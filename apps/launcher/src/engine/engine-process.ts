@@ -1,10 +1,12 @@
 /** A process of the engine: one rank, or torchrun or ft_launcher, which starts all ranks of a pod. */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
-import { formatRanks, type StopFacts } from '@coxswain/api-types';
+import { formatRanks, leftBehindMark, type StopFacts } from '@coxswain/api-types';
 import { LogRelay, LogTail, type LogSink } from '../logs/log-relay.ts';
-import { processesBelow, ranksBelow, signalGroup } from '../processes/processes.ts';
-import { stopTargets } from '../processes/stop-targets.ts';
+import { programOf } from '../processes/process-facts.ts';
+import { processesBelow, processesOfSession, ranksBelow, signalGroup } from '../processes/processes.ts';
+import { SHELLS, stopTargets } from '../processes/stop-targets.ts';
 import { EndsBelow } from './ends-below.ts';
 import { StarterFailure, type ReportedFailure } from './starter-failure.ts';
 import { StarterRanks } from './starter-ranks.ts';
@@ -41,6 +43,7 @@ export class EngineProcess {
   readonly closed: Promise<void>;
   readonly #child: ChildProcess;
   readonly #tail: LogTail;
+  readonly #program: string;
   readonly #failure = new StarterFailure();
   readonly #starterRanks: StarterRanks;
   #isAskedToStop = false;
@@ -57,6 +60,7 @@ export class EngineProcess {
     this.#tail = new LogTail(ranks.length);
     this.#starterRanks = new StarterRanks(ranks);
     const [program, ...args] = command;
+    this.#program = basename(program);
     this.#child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env });
     this.closed = new Promise((resolve) => {
       this.#child.once('close', () => resolve());
@@ -128,6 +132,15 @@ export class EngineProcess {
   /** A rank of it ended a step. */
   noteStep(rank: number, step: number): void {
     this.#tail.noteStep(rank, step);
+  }
+
+  /** Adds a line if its shell ended before programs that it started. They end with it, and its exit code reports nothing about them. */
+  noteLeftBehind(): void {
+    if (this.pid === undefined || !SHELLS.has(this.#program)) return;
+    const left = processesOfSession(this.pid).map((pid) => programOf(pid) ?? 'a process');
+    if (left.length === 0) return;
+    const programs = [...new Set(left)].join(', ');
+    this.#tail.push([{ bytes: Buffer.from(leftBehindMark(this.name, programs)), cutBytes: 0 }]);
   }
 
   /** The first failed rank that its starter reported; `silent` are ranks whose connections ended, in order. */

@@ -2,6 +2,7 @@ import {
   EXIT_CODES,
   formatRanks,
   isConsequence,
+  leftBehindIn,
   RANK_ENV,
   type CheckpointFault,
   type EngineRun,
@@ -77,6 +78,9 @@ interface Started {
   readonly run: EngineRun | undefined;
 }
 
+/** Of lines that finished ranks wrote. */
+const OF_ERRORS = /Error\b|Exception\b|^Traceback/;
+
 /** Runs the ranks of this pod: one process each, or one that starts them all. If one fails, the others are killed: they would wait for it for ever. */
 export class Gang {
   readonly #options: GangOptions;
@@ -151,6 +155,16 @@ export class Gang {
     const writer =
       rank === undefined ? this.#processes.at(0) : this.#processes.find(({ ranks }) => ranks.includes(rank));
     return writer?.lastLines ?? [];
+  }
+
+  /** The last lines of the first rank that shows an error or left programs behind, else of the first rank: all exited with 0. */
+  get lastLinesOfFinished(): readonly string[] {
+    const tails = this.#processes.map(({ lastLines }) => lastLines);
+    return (
+      tails.find((lines) => lines.some((line) => OF_ERRORS.test(line) || leftBehindIn(line) !== undefined)) ??
+      tails[0] ??
+      []
+    );
   }
 
   /** Starts every rank. */
@@ -308,7 +322,10 @@ export class Gang {
       this.#startGrace(this.#options.settings.gracePeriodMs);
     }
     // What a rank started and left behind ends with it.
-    if (this.#decided === undefined) process.signal('SIGKILL');
+    if (this.#decided === undefined) {
+      process.noteLeftBehind();
+      process.signal('SIGKILL');
+    }
     if (!this.#haveEnded()) this.#options.onRankEnd?.();
     this.#settleWhenAllEnded();
   }

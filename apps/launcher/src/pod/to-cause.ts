@@ -20,7 +20,7 @@ const MAX_RANKS_CHARACTERS = 96;
 interface Ended {
   readonly settings: Settings;
   readonly reporter: Pick<Reporter, 'lastStep' | 'collectives' | 'unreportedCheckpoints' | 'readsWork' | 'readsStop'>;
-  readonly gang?: Pick<Gang, 'lastLinesOf' | 'facts' | 'processes'>;
+  readonly gang?: Pick<Gang, 'lastLinesOf' | 'lastLinesOfFinished' | 'facts' | 'processes'>;
   readonly assignment?: RankAssignment;
 }
 
@@ -43,7 +43,7 @@ export function toCause(
     exitCode: verdict.exitCode,
     ...(verdict.signal === undefined ? {} : { signal: verdict.signal }),
     message: verdict.message,
-    lastLines: hasLines(verdict) ? [...(gang?.lastLinesOf(verdict.rank) ?? [])] : [],
+    lastLines: [...linesOf(verdict, about)],
     ...(lastStep === undefined ? {} : { lastStep }),
     ...(verdict.checkpointFault === undefined ? {} : { checkpointFault: verdict.checkpointFault }),
     ...(verdict.verifiedCheckpoint === undefined ? {} : { verifiedCheckpoint: verdict.verifiedCheckpoint }),
@@ -93,7 +93,8 @@ async function mayHaveFile(directory: string): Promise<boolean> {
   return found;
 }
 
-/** Whether the last lines of the failed rank, or of the starter that named none, belong to the cause. */
-function hasLines({ rank, kind }: Verdict): boolean {
-  return rank !== undefined || kind === 'engineFailed';
+/** Last lines of the failed rank, of the starter that named none, or of ranks that finished: a program may hide its error behind exit code 0. */
+function linesOf({ rank, kind }: Verdict, { gang, reporter }: Ended): readonly string[] {
+  if (rank !== undefined || kind === 'engineFailed') return gang?.lastLinesOf(rank) ?? [];
+  return kind === 'finished' && reporter.readsWork ? (gang?.lastLinesOfFinished ?? []) : [];
 }

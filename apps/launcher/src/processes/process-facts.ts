@@ -30,6 +30,11 @@ export function parentOf(pid: number): number {
   return Number(statOf(pid)[1] ?? 0);
 }
 
+/** The process that leads the session of a process; NaN where it has ended. */
+export function sessionOf(pid: number): number {
+  return Number(statOf(pid)[3]);
+}
+
 /** Kernel ticks per second of the times in /proc; 100 on every architecture that Kubernetes runs on. */
 const TICK_MS = 10;
 

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parentOf } from './process-facts.ts';
+import { parentOf, sessionOf, stateOf } from './process-facts.ts';
 import { LAUNCHER_ENV } from '../program/settings.ts';
 
 /** Sends a signal to every process of a group; nothing happens when none is left. */
@@ -11,6 +11,11 @@ export function signalGroup(leader: number, signal: NodeJS.Signals): void {
   } catch {
     // ESRCH: the group is gone, which is what the signal was for. EPERM cannot be helped.
   }
+}
+
+/** Living processes of the session that `leader` began, without the leader. */
+export function processesOfSession(leader: number): readonly number[] {
+  return realTable.ids().filter((pid) => pid !== leader && sessionOf(pid) === leader && stateOf(pid) !== 'Z');
 }
 
 /** Processes that `parent` started itself, and that were started with the variable. */

@@ -68,7 +68,20 @@ function behindShells(
   return { shells: [root, ...below.flatMap(({ shells }) => shells)], programs: below.flatMap((one) => one.programs) };
 }
 
-const SHELLS = new Set(['sh', 'bash', 'dash', 'ash', 'ksh', 'mksh', 'zsh', 'fish', 'tcsh', 'csh', 'busybox']);
+/** Names of shells. */
+export const SHELLS: ReadonlySet<string> = new Set([
+  'sh',
+  'bash',
+  'dash',
+  'ash',
+  'ksh',
+  'mksh',
+  'zsh',
+  'fish',
+  'tcsh',
+  'csh',
+  'busybox',
+]);
 /** SIGTERM is signal 15, the 15th bit of the mask. */
 const STOP_BIT = 1n << 14n;
 

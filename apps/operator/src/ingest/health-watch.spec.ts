@@ -5,6 +5,7 @@ import { GangStanding, readHeader, readRecord, watchHealth } from '@coxswain/hea
 import { TelemetryBudget } from './telemetry-budget.ts';
 import type { GangRoster, HealthReport, RunOfRanks } from './health-reports.ts';
 import { HealthWatch, type StacksOfRun } from './health-watch.ts';
+import { NO_STACKS, type StackFindings } from './stack-findings.ts';
 import type { StandingOf } from './watched-run.ts';
 
 const RUN: RunOfRanks = { jobUid: 'job-1', epoch: 1, incarnation: 1 };
@@ -163,14 +164,29 @@ describe('the watch over gangs', () => {
     expect(setup.watch.takeStandings()).toEqual([{ ...RUN, standing: null }]);
   });
 
-  it('reports a gang that does nothing after its bound, with stacks', async () => {
+  it.each<[string, string, readonly number[], string]>([
+    ['with stacks', 'sleep', [1], 'Rank 1 stands out: it runs `sleep`'],
+    [
+      'and names the rank whose stack differs if nothing else does',
+      'python3',
+      [2],
+      'Rank 2 stands out, in get < main.',
+    ],
+  ])('reports a gang that does nothing after its bound, %s', async (_sentence, program, ranksNamed, why) => {
     const asked: (readonly number[])[] = [];
+    const odd = { ranks: [2], why: 'Rank 2 stands out, in get < main.' };
     const setup = new Setup(undefined, (_run, ranks) => {
       asked.push(ranks);
-      return Promise.resolve({ stack: 'main' });
+      return Promise.resolve({ evidence: { stack: 'main' }, odd });
     });
     const processOf = (rank: number) =>
-      ({ rank, state: 'running', cpuMs: 10, quietMs: setup.nowMs, program: rank === 1 ? 'sleep' : 'python3' }) as const;
+      ({
+        rank,
+        state: 'running',
+        cpuMs: 10,
+        quietMs: setup.nowMs,
+        program: rank === 1 ? program : 'python3',
+      }) as const;
     for (let second = 0; second < 700; second += 10) {
       setup.nowMs += 10_000;
       const ranks = [0, 1, 2, 3].map((rank) => ({ rank, alive: true, step: null }));
@@ -180,9 +196,11 @@ describe('the watch over gangs', () => {
     }
     const found = setup.watch.takeReports().filter(({ verdict }) => verdict.kind === 'notTraining');
     expect(found.map(({ verdict: { ranks, action, evidence } }) => [ranks, action, evidence['stack']])).toEqual([
-      [[1], 'advise', 'main'],
+      [ranksNamed, 'advise', 'main'],
     ]);
-    expect(asked).toEqual([[1]]);
+    expect(found[0]?.verdict.message).toContain(why);
+    expect(setup.watch.takeStandings().at(-1)?.standing?.message).toContain(why);
+    expect(asked).toEqual([ranksNamed[0] === 1 ? [1] : []]);
   });
 
   it('asks once who is in a gang, and again after a while where nobody knows', async () => {
@@ -262,7 +280,7 @@ describe('the watch over gangs', () => {
 
   it('asks once in the middle of what the ranks of a gang are that stands still, and tells nothing of it before that is known', async () => {
     const asked: unknown[] = [];
-    const known = Promise.withResolvers<Readonly<Record<string, string>>>();
+    const known = Promise.withResolvers<StackFindings>();
     const setup = new Setup(undefined, ({ jobUid, epoch }, ranks) => {
       asked.push([jobUid, epoch, ranks]);
       return known.promise;
@@ -270,7 +288,7 @@ describe('the watch over gangs', () => {
     await setup.train(60);
     await setup.train(120, [3]);
     expect(setup.watch.takeReports()).toEqual([]);
-    known.resolve({ 'stack of rank 3': 'next_batch (data.py:3)' });
+    known.resolve({ evidence: { 'stack of rank 3': 'next_batch (data.py:3)' }, odd: undefined });
     await known.promise;
     await Promise.resolve();
     const reported = setup.watch.takeReports();
@@ -286,7 +304,7 @@ describe('the watch over gangs', () => {
 
   it('asks no second time when it is told that something is done about the hang', async () => {
     const asked: unknown[] = [];
-    const setup = new Setup(undefined, async () => ({ asked: String(asked.push(1)) }));
+    const setup = new Setup(undefined, async () => ({ evidence: { asked: String(asked.push(1)) }, odd: undefined }));
     await setup.train(60);
     await setup.train(120, [3]);
     expect(named(setup.watch.takeReports())).toEqual([
@@ -297,12 +315,12 @@ describe('the watch over gangs', () => {
   });
 
   it('tells nothing of a job that went while its ranks were asked', async () => {
-    const known = Promise.withResolvers<Readonly<Record<string, string>>>();
+    const known = Promise.withResolvers<StackFindings>();
     const setup = new Setup(undefined, () => known.promise);
     await setup.train(60);
     await setup.train(120, [3]);
     setup.watch.forget('job-1');
-    known.resolve({});
+    known.resolve(NO_STACKS);
     await known.promise;
     await Promise.resolve();
     expect(setup.watch.takeReports()).toEqual([]);
@@ -310,7 +328,7 @@ describe('the watch over gangs', () => {
 
   it('asks nobody of whom a rank is slow', async () => {
     const asked: unknown[] = [];
-    const setup = new Setup(undefined, async () => ({ asked: String(asked.push(1)) }));
+    const setup = new Setup(undefined, async () => ({ evidence: { asked: String(asked.push(1)) }, odd: undefined }));
     await setup.train(400, [], RUN, { pace: (rank) => (rank === 2 ? 1.5 : 1) });
     expect([setup.watch.takeReports().length > 0, asked]).toEqual([true, []]);
   });
@@ -516,14 +534,14 @@ describe('detectors that fail', () => {
 
 describe('an attempt that is over', () => {
   it('is forgotten with all its memory, and a stall whose stack traces are awaited is still reported', async () => {
-    const known = Promise.withResolvers<Readonly<Record<string, string>>>();
+    const known = Promise.withResolvers<StackFindings>();
     const budget = new TelemetryBudget();
     const setup = new Setup(undefined, () => known.promise, budget);
     await setup.train(60);
     await setup.train(120, [3]);
     setup.watch.end('job-1', 1);
     expect([setup.watch.size, budget.size, budget.bytes]).toEqual([1, 0, 0]);
-    known.resolve({ 'stack of rank 3': 'next_batch (data.py:3)' });
+    known.resolve({ evidence: { 'stack of rank 3': 'next_batch (data.py:3)' }, odd: undefined });
     await known.promise;
     await Promise.resolve();
     expect(named(setup.watch.takeReports())).toEqual([

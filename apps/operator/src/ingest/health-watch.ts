@@ -17,6 +17,7 @@ import { isLater } from './progress-tracker.ts';
 import { TelemetryBudget } from './telemetry-budget.ts';
 import { TenantTurns } from './tenant-turns.ts';
 import { type TelemetryLoss, telemetryLossVerdict } from './telemetry-loss.ts';
+import { NO_STACKS, type StackFindings } from './stack-findings.ts';
 import { newWatched, noteStep, type StandingOf, type Watched } from './watched-run.ts';
 
 /** Of a group that is declared, beside what detectors keep of it. */
@@ -32,7 +33,7 @@ const STALL_KINDS: readonly Verdict['kind'][] = ['hang', 'networkHang', 'desync'
 export type LossCounts = Partial<Record<TelemetryLoss['bound'], number>>;
 
 /** Collects stack traces of a run, those of the given ranks first. Takes a few seconds at most and must not reject. */
-export type StacksOfRun = (run: RunOfRanks, ranks: readonly number[]) => Promise<Readonly<Record<string, string>>>;
+export type StacksOfRun = (run: RunOfRanks, ranks: readonly number[]) => Promise<StackFindings>;
 
 /** Records what detectors received. */
 interface Records {
@@ -386,12 +387,12 @@ export class HealthWatch {
     const held: HealthReport[] = [];
     watched.held = held;
     watched.hasStacks = true;
-    const { verdict } = report;
-    const reported = await stacks(watched, verdict.ranks).catch(() => ({}));
-    const evidence = { ...verdict.evidence, ...reported };
+    const { evidence: reported, odd } = await stacks(watched, report.verdict.ranks).catch(() => NO_STACKS);
     watched.held = undefined;
     // The job was deleted or its ranks were restarted meanwhile.
     if (this.#watched.get(watched.jobUid) !== watched) return;
+    const verdict = watched.standing?.nameOdd(report.verdict, odd) ?? report.verdict;
+    const evidence = { ...verdict.evidence, ...reported };
     this.#reports.push({ ...report, verdict: { ...verdict, evidence } }, ...held);
     if (watched.isOver) this.#watched.delete(watched.jobUid);
   }

@@ -3,6 +3,7 @@ import { FakeClock } from '@coxswain/kube/testing';
 import { aLayout } from '@coxswain/layout/testing';
 import type { GangRoster } from './health-reports.ts';
 import { Rendezvous } from './rendezvous.ts';
+import { NO_STACKS } from './stack-findings.ts';
 import { StackRequests, type StackAnswer } from './stack-requests.ts';
 
 const main = (...frames: string[]): ThreadStack => ({ thread: 'MainThread', isMain: true, frames });
@@ -187,7 +188,7 @@ describe('whoever asks', () => {
     ).answer;
     await setup.clock.advance(500);
     expect(await (await setup.ask()).answer).toEqual({ kind: 'later', why: 'asked', againInMs: 1_500 });
-    expect(await setup.requests.evidenceOf({ jobUid: 'job-1', epoch: 3 }, [1])).toEqual({
+    expect((await setup.requests.evidenceOf({ jobUid: 'job-1', epoch: 3 }, [1])).evidence).toEqual({
       'stack of ranks 0-1': 'none: the launcher of its pod is not connected',
     });
     await setup.clock.advance(2_000);
@@ -250,12 +251,12 @@ describe('whoever asks', () => {
     await setup.clock.advance(500);
     expect(setup.asked.length).toBe(5);
     await setup.clock.advance(8_000);
-    expect(Object.keys(await evidence)).toEqual(['stack of ranks 0-1']);
-    expect(Object.keys(await ofAnother).length).toBeGreaterThan(0);
+    expect(Object.keys((await evidence).evidence)).toEqual(['stack of ranks 0-1']);
+    expect(Object.keys((await ofAnother).evidence).length).toBeGreaterThan(0);
   });
 
   it('of an epoch that is over gets no evidence of the next', async () => {
-    expect(await new Setup().requests.evidenceOf({ jobUid: 'job-1', epoch: 2 }, [1])).toEqual({});
+    expect(await new Setup().requests.evidenceOf({ jobUid: 'job-1', epoch: 2 }, [1])).toEqual(NO_STACKS);
   });
 
   it('keeps no other namespace waiting: of one, three jobs are asked at a time', async () => {

@@ -1,6 +1,7 @@
 /** Collects current stack traces of a job's ranks from all its launchers at once, within limits. */
 import { type JobStacks, MAX_RANKS_PER_POD, parseRanks, type PodStacks, STACKS_WITHIN_MS } from '@coxswain/api-types';
-import { type StackBounds, stackEvidence, StackGathering } from '@coxswain/health';
+import { oddRanks, type StackBounds, stackEvidence, StackGathering } from '@coxswain/health';
+import { NO_STACKS, type StackFindings } from './stack-findings.ts';
 import type { Clock } from '@coxswain/kube';
 import { type Claim, type PlaceBounds, TurnGate } from '@coxswain/units';
 import type { GangRoster, RunOfRanks } from './health-reports.ts';
@@ -188,20 +189,21 @@ export class StackRequests {
   }
 
   /**
-   * Collects evidence for an incident that names `ranks`, regardless of recent collections. Waits a few seconds for a running one. Empty if stack traces are
+   * Collects evidence for an incident that names `ranks`, regardless of recent collections. Waits a few seconds for a running one. {@link NO_STACKS} if stack traces are
    * unavailable or another attempt has begun.
    */
   async evidenceOf(
     { jobUid, epoch }: Pick<RunOfRanks, 'jobUid' | 'epoch'>,
     ranks: readonly number[],
-  ): Promise<Readonly<Record<string, string>>> {
+  ): Promise<StackFindings> {
     const untilMs = this.#clock.monotonicMs() + INCIDENT_WAITS_MS;
     let answer = await this.#take({ jobUid }, { isPaced: false });
     while (answer.kind === 'later' && this.#clock.monotonicMs() < untilMs) {
       await new Promise<void>((resolve) => this.#clock.setTimer(INCIDENT_LOOKS_MS, resolve));
       answer = await this.#take({ jobUid }, { isPaced: false });
     }
-    return answer.kind === 'taken' && answer.stacks.epoch === epoch ? stackEvidence(answer.stacks, ranks) : {};
+    if (answer.kind !== 'taken' || answer.stacks.epoch !== epoch) return NO_STACKS;
+    return { evidence: stackEvidence(answer.stacks, ranks), odd: oddRanks(answer.stacks.groups) };
   }
 
   /** Receives the answer of a launcher. Late and unrequested answers are ignored. */

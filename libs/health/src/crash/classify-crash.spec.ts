@@ -84,6 +84,18 @@ describe('what else tells', () => {
     ['a segmentation fault', { exitCode: 139 }, 'Segfault', 'unknown'],
     ['a bus error', { signal: 'SIGBUS' }, 'BusError', 'unknown'],
     ['abort', { exitCode: 134 }, 'Aborted', 'unknown'],
+    ['a trap', { signal: 'SIGTRAP' }, 'Aborted', 'unknown'],
+    ['an instruction that the CPU does not have', { exitCode: 132 }, 'IllegalInstruction', 'unknown'],
+    ['a division by zero in compiled code', { signal: 'SIGFPE' }, 'ArithmeticFault', 'program'],
+    ['a call of the kernel that seccomp forbids', { signal: 'SIGSYS' }, 'SystemCallDenied', 'environment'],
+    ['the limit of CPU time', { signal: 'SIGXCPU' }, 'LimitReached', 'environment'],
+    ['the limit of the size of a file', { exitCode: 153 }, 'LimitReached', 'environment'],
+    [
+      'an exception that a rank survived does not explain it',
+      { signal: 'SIGILL', lastLines: ["KeyError: 'x'", 'loading the kernel'] },
+      'IllegalInstruction',
+      'unknown',
+    ],
     [
       'abort with a reason',
       { exitCode: 134, lastLines: ['  what():  CUDA error: uncorrectable ECC error encountered'] },

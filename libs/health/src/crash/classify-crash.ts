@@ -151,17 +151,23 @@ const OF_HARDWARE: readonly CrashClass[] = ['GpuLost', 'GpuMemoryError', 'Nvlink
 /** Classes that explain why the kernel kills a process. */
 const OF_MEMORY: readonly CrashClass[] = ['HostOutOfMemory', 'NodeOutOfMemory', 'SharedMemoryFull'];
 /** Signals that a process gets for what it does, for instance while it ends after an exception. */
-const ENDS_BY_ITSELF: readonly string[] = ['SIGSEGV', 'SIGBUS'];
+const ENDS_BY_ITSELF: readonly string[] = ['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP'];
 
 /** Signals by name and by number; as an exit code, 128 is added. */
 const SIGNALS: Readonly<Record<string, readonly [number, CrashClass]>> = {
   SIGHUP: [1, 'Disrupted'],
   SIGINT: [2, 'Disrupted'],
+  SIGILL: [4, 'IllegalInstruction'],
+  SIGTRAP: [5, 'Aborted'],
   SIGABRT: [6, 'Aborted'],
   SIGBUS: [7, 'BusError'],
+  SIGFPE: [8, 'ArithmeticFault'],
   SIGKILL: [9, 'Killed'],
   SIGSEGV: [11, 'Segfault'],
   SIGTERM: [15, 'Disrupted'],
+  SIGXCPU: [24, 'LimitReached'],
+  SIGXFSZ: [25, 'LimitReached'],
+  SIGSYS: [31, 'SystemCallDenied'],
 };
 
 function byExit(facts: CrashFacts): ReturnType<Witness> {

@@ -3,7 +3,7 @@ import type { CrashClass } from '@coxswain/api-types';
 import { lineMatches } from './line-pattern.ts';
 import { hasGoneOn, isSurvived } from './live-lines.ts';
 import { LOG_PATTERNS } from './log-patterns.ts';
-import { errorIn } from './traceback.ts';
+import { errorsIn } from './traceback.ts';
 
 /** How much a line says about the end of its rank. The heaviest line counts, and of equal ones the last. */
 const WEIGHTS = { wrapper: 0, warning: 1, consequence: 2, vague: 3, cause: 4, hardware: 5 } as const;
@@ -32,17 +32,17 @@ export function bestWord(
   lines: readonly string[],
   isOf: (name: CrashClass, hasEndedIt: boolean) => boolean = () => true,
 ): CrashWord | undefined {
+  const errors = errorsIn(lines);
   const words = lines
-    .flatMap((line, index) => wordIn(line, index) ?? [])
-    .filter(({ index, line }) => !isSurvived(lines, index, errorIn(line) !== undefined))
+    .flatMap((line, index) => wordIn(line, index, errors[index]) ?? [])
+    .filter(({ index }) => !isSurvived(lines, index, errors[index] !== undefined))
     .filter(({ class: name, index }) => isOf(name, !hasGoneOn(lines, index)));
   const heaviest = Math.max(...words.map(({ weight }) => weight));
   const last = words.findLast(({ weight }) => weight === heaviest);
   return last === undefined ? undefined : (causeInChain(lines, words, last) ?? last);
 }
 
-function wordIn(line: string, index: number): CrashWord | undefined {
-  const error = errorIn(line);
+function wordIn(line: string, index: number, error: string | undefined): CrashWord | undefined {
   const found = LOG_PATTERNS.find(({ says }) => says.some((pattern) => lineMatches(pattern, line)))?.class;
   if (found === undefined) {
     if (error === undefined) return undefined;

@@ -302,6 +302,27 @@ const LAST_LINES: readonly (readonly [string, readonly string[], CrashClass, Cra
   ['Megatron finds no data', ['Dataset does not exist: /data/openwebtext/subset-01'], 'FileMissing', 'program'],
   ['a file may not be read', ["PermissionError: [Errno 13] Permission denied: '/data'"], 'PermissionDenied', 'program'],
   ['another exception', [...TRACEBACK, "KeyError: 'input_ids'"], 'PythonException', 'program'],
+  [
+    'the data claim is read-only, whatever its storage',
+    ["OSError: [Errno 30] Read-only file system: '/coxswain/data/corpus.idx'"],
+    'PermissionDenied',
+    'program',
+  ],
+  ...[
+    'struct.error: unpack requires a buffer of 4 bytes',
+    'queue.Empty',
+    '_queue.Empty',
+    'Empty',
+    'cv2.error: bad flag',
+  ]
+    .concat('ray.exceptions.RayTaskError(KeyError): ray::train()', 'zlib.error: Error -3')
+    .map((raised): (typeof LAST_LINES)[number] => [
+      `the line after the frames of a traceback names the exception: ${raised}`,
+      [...TRACEBACK, '    batch = read(path)', '            ^^^^^^^^^^', raised],
+      'PythonException',
+      'program',
+    ]),
+  ['what follows a stack without an exception', [...TRACEBACK, 'step done in 3 s'], 'Unknown', 'unknown'],
   ['another exception, of a rank', ['[rank3]: my.module.ConfigError: no such preset'], 'PythonException', 'program'],
   ['nothing is said', [], 'Unknown', 'unknown'],
   ['nothing is said that is known', ['iteration 100 | loss 2.31', 'bye'], 'Unknown', 'unknown'],

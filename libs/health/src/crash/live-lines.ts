@@ -6,6 +6,8 @@ const COUNTED =
   /\b(?:global[ _]?step|step|iter|iteration|epoch|batch|update)s?\b['"]?[ \t]{0,4}[:=#[(]{0,2}[ \t]{0,4}(\d{1,12}(?:\.\d{1,6})?)/i;
 /** `loss 2.31`, `loss: 2.1`. */
 const LOSS = /\bloss\b['"]?[ \t]{0,4}[:=]{0,1}[ \t]{0,4}\d/i;
+/** `loss nan`, `'loss': inf`: a step that was made in vain. */
+const DIVERGED = /\bloss\b['"]?[ \t]{0,4}[:=]{0,1}[ \t]{0,4}['"]?[-+]?(?:nan|inf)\b/i;
 /** Lines that name a step or a loss and report no progress: errors, and what a program does before it trains. */
 const NO_PROGRESS =
   /error|exception|fail|traceback|\bnan\b|\binf\b|\bresum|\brestor|\bload(?:ing|ed)?\b|\bdownload|\bstart(?:ing|ed)?\b|\bbegin|\bretry|\bwarm/i;
@@ -18,6 +20,11 @@ export function progressIn(line: string): string | undefined {
   if (NO_PROGRESS.test(text)) return undefined;
   const [, count] = COUNTED.exec(text) ?? [];
   return count ?? (LOSS.test(text) ? text : undefined);
+}
+
+/** Whether the line shows a loss that is not a finite number. */
+export function isDiverged(line: string): boolean {
+  return DIVERGED.test(line.slice(0, MAX_LINE_CHARACTERS));
 }
 
 /**

@@ -2,7 +2,7 @@
  * Which log lines precede a crash, and which class of crash do they show? `libs/health/corpus` has lines with their sources that test this table. It has more
  * than 400 lines because it is one table in one order.
  */
-import { type CrashClass, LOST_PEER_PHRASES } from '@coxswain/api-types';
+import { type CrashClass, LOST_PEER_PHRASES, POD_PATHS } from '@coxswain/api-types';
 
 /** The program that writes the line, and the pattern as `line-pattern.ts` reads it. */
 interface LogPattern {
@@ -156,6 +156,12 @@ export const LOG_PATTERNS: readonly LogPattern[] = [
     by: 'the system, FUSE, NFS, Lustre',
   },
   {
+    class: 'PermissionDenied',
+    // Read-only in every pod: a program that writes there fails on each storage.
+    says: [POD_PATHS.data, POD_PATHS.initialWeights].map((path) => `Read-only file system: *${path}`),
+    by: 'the system, about mounts of Coxswain',
+  },
+  {
     class: 'StorageError',
     says: [
       'Stale file handle',
@@ -167,6 +173,7 @@ export const LOG_PATTERNS: readonly LogPattern[] = [
       'after transport endpoint shutdown',
       'nfs: server * not responding',
       'PytorchStreamWriter failed writing file',
+      'inline_container.cc*unexpected pos',
       'MetadataIncompleteBuffer',
       'PytorchStreamReader failed',
       'File * cannot be opened',

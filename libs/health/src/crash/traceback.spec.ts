@@ -36,6 +36,13 @@ describe('the fingerprint of a crash', () => {
     expect(fingerprintOf(one) === fingerprintOf(other)).toBe(same);
   });
 
+  it.each(['struct.error: unpack requires a buffer of 4 bytes', 'Empty'])(
+    'is that of an exception of any name: %s',
+    (raised) => {
+      expect(fingerprintOf(crash(raised))).toBe(`${raised.replace('4', '#')} @ train.py:12:main`);
+    },
+  );
+
   it('is none where no error is named', () => {
     expect(fingerprintOf(['loss 2.1', 'Killed'])).toBeUndefined();
   });

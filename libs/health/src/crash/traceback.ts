@@ -8,17 +8,37 @@ const ERROR =
 /** `  File "/app/train.py", line 12, in main`. */
 const FRAME = /^ {0,8}File "([^"]{1,400})", line (\d{1,7}), in (.{1,200})$/;
 
+/** The end of a traceback whatever the exception is called: `struct.error: ...`, `queue.Empty`, `RayTaskError(KeyError): ...`. */
+const RAISED = /^[A-Za-z_][\w.]{0,200}(?:\([\w.]{1,64}\))?(?:: |:?$)/;
+/** Lines of a traceback between its frames: source, and markers below it. */
+const INDENTED = /^\s+\S/;
+
 const MAX_LINE_CHARACTERS = 512;
 
 /** The error that a line names, without the rank prefix; undefined: it names none. */
-export function errorIn(line: string): string | undefined {
+function errorIn(line: string): string | undefined {
   const text = withoutRank(line);
   return ERROR.test(text) ? text : undefined;
 }
 
+/** For each line the error that it names, without the rank prefix. The line after the frames of a traceback names one, whatever its name. */
+export function errorsIn(lines: readonly string[]): readonly (string | undefined)[] {
+  let isInFrames = false;
+  return lines.map((line) => {
+    const text = withoutRank(line);
+    if (FRAME.test(text)) isInFrames = true;
+    else if (!INDENTED.test(text)) {
+      const isRaised = isInFrames && RAISED.test(text);
+      isInFrames = false;
+      return isRaised ? text : errorIn(line);
+    }
+    return undefined;
+  });
+}
+
 /** The last line that names an error, without the rank prefix. */
 export function lastErrorOf(lines: readonly string[]): string | undefined {
-  return lines.map(errorIn).findLast((error) => error !== undefined);
+  return errorsIn(lines).findLast((error) => error !== undefined);
 }
 
 /** Numbers, addresses and hexadecimal names: ranks, ports, times, sizes, pids. */

@@ -1,5 +1,5 @@
 import type { SilentRanks, StackGroup } from '@coxswain/api-types';
-import { mostAndOdd, stackEvidence } from './odd-stacks.ts';
+import { mostAndOdd, oddRanks, stackEvidence } from './odd-stacks.ts';
 
 const group = (ranks: string, rankCount: number, ...frames: string[]): StackGroup => ({
   thread: 'MainThread',
@@ -21,6 +21,28 @@ describe('most and odd', () => {
   ])('%s', (_sentence, groups, most, odd) => {
     const found = mostAndOdd(groups);
     expect([found.most?.ranks, found.odd.map(({ ranks }) => ranks)]).toEqual([most, odd]);
+  });
+});
+
+describe('the ranks whose stacks differ', () => {
+  it.each<[string, readonly StackGroup[], readonly number[], string]>([
+    [
+      'are named with what they and most ranks do',
+      [WAITS, LOADS, LOADER],
+      [5],
+      'Rank 5 stands out, in next_batch (data.py:3) < step (train.py:2). 7 ranks are in all_reduce (c10d.py:9) < step (train.py:4).',
+    ],
+    [
+      'are shown by their three innermost frames',
+      [WAITS, group('5', 1, 'a', 'b', 'c', 'd')],
+      [5],
+      'Rank 5 stands out, in a < b < c. 7 ranks are in all_reduce (c10d.py:9) < step (train.py:4).',
+    ],
+    ['are none where all do the same', [WAITS], [], ''],
+    ['are none where no stack is that of most', [group('0', 1, 'a'), group('1', 1, 'b')], [], ''],
+    ['are none where many do something else, as a stage of a pipeline', [WAITS, group('8-12', 5, 'recv')], [], ''],
+  ])('%s', (_sentence, groups, ranks, why) => {
+    expect(oddRanks(groups) ?? { ranks: [], why: '' }).toEqual({ ranks, why });
   });
 });
 

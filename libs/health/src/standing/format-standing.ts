@@ -61,7 +61,7 @@ export function formatStopped(held: Ranks, { nodeOf }: Pick<Gang, 'nodeOf'>): st
 /** `No step, no collective, no CPU time and no output for 10 min, after step 12. Rank 1 stands out: ...` */
 export function formatIdle(about: { readonly why: string; readonly step: number; readonly boundMs: number }): string {
   const { why, step, boundMs } = about;
-  const after = step < 0 ? 'before the first step' : `after step ${step}`;
+  const after = step < 0 ? 'before the first reported step' : `after step ${step}`;
   return `No step, no collective, no CPU time and no output of any rank for ${Math.round(boundMs / 1000)} s, ${after}. ${why === '' ? 'No rank stands out.' : why}`;
 }
 
@@ -81,7 +81,7 @@ export function formatBeforeFirstStep(
   const joined = all.filter(({ phase }) => phase !== undefined);
   const others = all.filter(({ phase, finishedAtMs }) => phase === undefined && finishedAtMs === undefined);
   const more = why === '' ? '' : ` ${why}`;
-  if (joined.length === ranks) return 'Every rank has joined its process group, and no rank has completed a step.';
+  if (joined.length === ranks) return 'Every rank has joined its process group, and no rank has reported a step.';
   if (joined.length > 0) {
     const who = capitalize(describeRanks(rankNumbers(others)));
     return `${who} ${others.length === 1 ? 'has' : 'have'} not joined the process group, and ${joined.length} of ${ranks} ranks have; no rank has completed a step.`;

@@ -121,7 +121,7 @@ describe('a gang', () => {
     expect(story.verdicts).toEqual([
       [
         [1],
-        `No step, no collective, no CPU time and no output of any rank for 600 s, before the first step. ${outlier}`,
+        `No step, no collective, no CPU time and no output of any rank for 600 s, before the first reported step. ${outlier}`,
       ],
     ]);
   });
@@ -153,7 +153,7 @@ describe('a gang', () => {
     const story = new Story().pass(160, (rank, second) => (second >= 70 + 20 * rank ? { phase: 'training' } : {}));
     expect(story.news.length).toBeLessThanOrEqual(4);
     expect(story.news.map((one) => one?.message)).toContain(
-      'Every rank has joined its process group, and no rank has completed a step.',
+      'Every rank has joined its process group, and no rank has reported a step.',
     );
   });
 

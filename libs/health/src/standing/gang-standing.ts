@@ -3,7 +3,7 @@ import type { RankProcess, RankWatermark } from '@coxswain/api-types';
 import { type Gang, gangOf } from '../gang/gang.ts';
 import { HEALTH_SETTINGS, type HealthSettings } from '../settings.ts';
 import type { TraceHeader } from '../trace/records.ts';
-import { type Verdict, verdictOf } from '../verdict/verdict.ts';
+import { type Verdict, type VerdictDraft, verdictOf } from '../verdict/verdict.ts';
 import {
   formatBusy,
   formatBeforeFirstStep,
@@ -12,6 +12,7 @@ import {
   formatStopped,
   type StandingRank,
 } from './format-standing.ts';
+import type { Outliers } from '../verdict/outliers.ts';
 import { standsOut } from './stands-out.ts';
 
 /** Why a gang that runs does not train; the reasons of condition Running. */
@@ -59,6 +60,8 @@ export class GangStanding {
   /** A step came long after a rank had finished. */
   #goesOn = false;
   #idleReported = -1;
+  /** Ranks with another stack than most, collected while the gang was idle since that time. */
+  #odd: { readonly sinceMs: number; readonly outliers: Outliers } | undefined;
   #last: Standing | undefined;
   #newsAtMs = -Infinity;
 
@@ -142,6 +145,13 @@ export class GangStanding {
     return { ...explained, falseAlarmsPerDay: verdict.falseAlarmsPerDay, action: isStop ? 'stop' : verdict.action };
   }
 
+  /** The verdict about an idle gang with the ranks whose stacks differ, if nothing else names any. The standing names them from now on. */
+  nameOdd(verdict: Verdict, outliers: Outliers | undefined): Verdict {
+    if (verdict.kind !== 'notTraining' || verdict.ranks.length > 0 || outliers === undefined) return verdict;
+    this.#odd = { sinceMs: this.#activeAtMs, outliers };
+    return verdictOf({ ...this.#idleDraft(verdict.atMs), evidence: verdict.evidence }, this.#gang.nodeOf);
+  }
+
   /** Memory, estimated. */
   get bytes(): number {
     return 256 * this.#ranks.size;
@@ -203,19 +213,28 @@ export class GangStanding {
   #idleVerdict(nowMs: number): Verdict | undefined {
     const stoodMs = nowMs - this.#activeAtMs;
     if (stoodMs < this.#settings.idleMs || !this.#areObserved(nowMs)) return undefined;
+    return verdictOf(this.#idleDraft(nowMs), this.#gang.nodeOf);
+  }
+
+  #idleDraft(nowMs: number): VerdictDraft {
     const all = this.#all();
-    const { ranks, why } = standsOut(all, this.#gang);
+    const { ranks, why } = this.#outliers(all);
+    const stoodMs = nowMs - this.#activeAtMs;
     const step = Math.max(-1, ...all.map((one) => one.step ?? -1));
-    const draft = {
-      kind: 'notTraining' as const,
+    return {
+      kind: 'notTraining',
       atMs: nowMs,
       ranks,
       message: formatIdle({ why, step, boundMs: this.#settings.idleMs }),
       evidence: { cause: 'idle', stoodMs: Math.round(stoodMs), ...(step < 0 ? {} : { newestStep: step }) },
       confidence: 0.5,
-      action: 'advise' as const,
+      action: 'advise',
     };
-    return verdictOf(draft, this.#gang.nodeOf);
+  }
+
+  #outliers(all: readonly StandingRank[]): Outliers {
+    const found = standsOut(all, this.#gang);
+    return found.ranks.length === 0 && this.#odd?.sinceMs === this.#activeAtMs ? this.#odd.outliers : found;
   }
 
   #areObserved(nowMs: number): boolean {

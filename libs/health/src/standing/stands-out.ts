@@ -1,13 +1,8 @@
 /** Which ranks of an idle gang differ from the others? */
 import type { Gang } from '../gang/gang.ts';
 import { capitalize, describeRanks } from '../verdict/verdict.ts';
+import type { Outliers } from '../verdict/outliers.ts';
 import { formatFinished, formatStopped, type StandingRank } from './format-standing.ts';
-
-/** The ranks that differ, and a sentence on how; no ranks and no sentence if none does. */
-export interface Outliers {
-  readonly ranks: readonly number[];
-  readonly why: string;
-}
 
 const NONE: Outliers = { ranks: [], why: '' };
 

@@ -100,6 +100,10 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
   if (facts.suspend) {
     return { holds: false, reason: 'Suspended', message: 'Nothing is placed while the job is suspended.' };
   }
+  if (facts.deleting) {
+    const message = withHindrance('Nothing is placed: the job is being deleted, and its pods end.', facts);
+    return { holds: false, reason: 'WaitingForPreviousEpoch', message };
+  }
   switch (next.kind) {
     case 'notNeeded':
     case 'refused':

@@ -1,6 +1,7 @@
 import type { TerminationCause, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
-import { findCondition } from '@coxswain/api-types';
+import { findCondition, leftBehindMark } from '@coxswain/api-types';
 import type { aTrainingJob } from '@coxswain/api-types/testing';
+import { newestFailure } from '../failure/newest-failure.ts';
 import type { Observed } from '../observation/observed.ts';
 import { aCheckpoint, anExit, aPod } from '../testing/index.ts';
 import { anAttempt, aRunningJob, EARLIER, settled } from '../testing/jobs.ts';
@@ -64,7 +65,51 @@ describe('a gang whose ranks all exit with 0', () => {
     expect(status.summary).toMatch(/(No rank reported a step|No hook or engine of the ranks reported).* CPU time\./);
   });
 
+  const RAISED = ['Traceback (most recent call last):', '  File "train.py", line 3, in main'];
+  it.each<[string, readonly string[], string, string]>([
+    ['is the program’s', ['RuntimeError: loss is nan at step 3', 'wrapper done'], 'NothingTrained', 'GiveUp'],
+    ['is of no known class', ['struct.error: unpack requires a buffer of 4 bytes'], 'NothingTrained', 'GiveUp'],
+    [
+      'is the environment’s, and tries again',
+      ['botocore.exceptions.EndpointConnectionError: Could not connect to the endpoint URL: "https://s3/index"'],
+      'EngineFailed',
+      'Restart',
+    ],
+  ])('names the error that exit code 0 hides, which %s', (_sentence, [error = '', ...after], reason, answer) => {
+    const lastLines = ['step 29 loss 2.1', 'step 30 loss 2.0', ...RAISED, error, ...after];
+    const { status } = settled(finished({ cause: { lastLines } }));
+    expect(status.attempts).toMatchObject([{ reason, answer }]);
+    expect(status.summary).toContain(`The exit code hides an error: ${error}.`);
+    const failure = newestFailure({ name: 'tiny', state: status.state ?? '', attempts: status.attempts ?? [] });
+    expect(failure?.lastLines).toEqual([...RAISED, error, ...after]);
+    expect(failure?.verdict.split(error)).toHaveLength(2);
+  });
+
+  it('says that a shell did not wait for its program', () => {
+    const { status } = settled(finished({ cause: { lastLines: ['started', leftBehindMark('rank 0', 'python3')] } }));
+    expect(findCondition(status.conditions, 'Failed')?.reason).toBe('NothingTrained');
+    expect(status.summary).toContain(
+      'ended while it had not waited for python3, which ended with it. Start the program',
+    );
+    expect(status.summary).not.toContain('Check what the program does');
+  });
+
   it.each<[string, Parameters<typeof finished>[0], string | RegExp]>([
+    [
+      'is complete where its log shows steps that nothing observes',
+      { cause: { lastLines: ['step 119/120 | loss: nan', 'step 118/120 | loss: 2.0', 'step 119/120 | loss: 2.1'] } },
+      /No step and no checkpoint of it was reported, although its log shows steps, so Coxswain cannot tell/,
+    ],
+    [
+      'is complete where it made fewer steps than asked, and names the error at the end of its log',
+      { cause: { lastStep: 3, lastLines: [...RAISED, 'ValueError: empty parameter list'] } },
+      /last reported step is 3 of \d+\. Its log ends with an error: ValueError: empty parameter list\.$/,
+    ],
+    [
+      'is complete without an error that its program survived',
+      { cause: { lastStep: 3, lastLines: [...RAISED, 'ValueError: retry', 'saved the model, bye'] } },
+      /last reported step is 3 of \d+\.$/,
+    ],
     ['is complete where the job says that it expects nothing', { spec: { expects: 'Nothing' } }, FINISHED],
     [
       'is complete where nothing was asked for',

@@ -1,7 +1,10 @@
 /** Every rank exited with 0: did the job make what it was asked for? */
-import { type Attempt, stepsOf } from '@coxswain/api-types';
+import { type Attempt, type CrashBlame, leftBehindIn, stepsOf } from '@coxswain/api-types';
+import { classifyCrash, endOfLog, type EndOfLog } from '@coxswain/health';
+import { safeText } from '@coxswain/safe-text';
 import { MINUTE_MS, SECOND_MS } from '@coxswain/units';
 import type { Failure } from '../failure/failure.ts';
+import { LOG_HEADING } from '../failure/last-lines.ts';
 import type { Facts } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
 import { isOfFence } from '../observation/incarnation.ts';
@@ -32,9 +35,20 @@ export function failureToTrain(record: JobRecord, facts: Facts, attempt: Attempt
   const work = workOf(facts, attempt);
   if (work === undefined || work.savedFiles) return undefined;
   const isVisible = work.stepsVisible || facts.spec?.checkpoint !== undefined;
-  if (hasWorkedUnseen(work) || !(isVisible || work.cpuMs < LEAST_CPU_MS)) return undefined;
-  const message = `Every rank of attempt ${attempt.epoch} exited with code 0, and the job made no step and no checkpoint; its spec asks for ${asked}. ${describeMissing(facts, work)} Check what the program does with its arguments; a job that trains nothing sets spec.expects to Nothing.`;
-  return { reason: 'NothingTrained', message, crash: { lastLines: [], exitCode: 0 } };
+  const isProven = !hasWorkedUnseen(work) && (isVisible || work.cpuMs < LEAST_CPU_MS);
+  const lastLines = linesOf(facts, attempt);
+  const end = endOfLog(lastLines);
+  // Its log shows steps that Coxswain does not observe.
+  const hasShownSteps = end.error === undefined && end.shownSteps > 1;
+  if (!isProven || hasShownSteps) return undefined;
+  const crash = { lastLines, exitCode: 0 };
+  const isOfEnvironment = end.error !== undefined && !OF_PROGRAM.includes(classifyCrash(crash).blame);
+  return {
+    // An error of the environment may pass, whichever exit code hid it.
+    reason: isOfEnvironment ? 'EngineFailed' : 'NothingTrained',
+    message: describeNothing({ attempt, asked, missing: describeMissing(facts, work), end, lastLines }),
+    crash,
+  };
 }
 
 /** Whether ranks did so much that reports nothing that they may well have trained. */
@@ -49,6 +63,35 @@ function describeMissing({ spec }: Facts, { stepsVisible, cpuMs, collectives = 0
   return `${steps}${saves}, and the ranks completed ${collectives} collectives in ${(cpuMs / SECOND_MS).toFixed(1)} s of CPU time.`;
 }
 
+const OF_PROGRAM: readonly CrashBlame[] = ['program', 'unknown'];
+
+function describeNothing(about: {
+  readonly attempt: Attempt;
+  readonly asked: string;
+  readonly missing: string;
+  readonly end: EndOfLog;
+  readonly lastLines: readonly string[];
+}): string {
+  const { attempt, asked, missing, end, lastLines } = about;
+  const made = `Every rank of attempt ${attempt.epoch} exited with code 0, and the job made no step and no checkpoint; its spec asks for ${asked}. ${missing}`;
+  const leftBehind = lastLines.flatMap((line) => leftBehindIn(line) ?? []).at(-1);
+  const hidden = end.error === undefined ? undefined : `The exit code hides an error: ${asSentence(end.error)}`;
+  const why =
+    hidden ??
+    leftBehind ??
+    'Check what the program does with its arguments; a job that trains nothing sets spec.expects to Nothing.';
+  const log = lastLines.length === 0 ? '' : `\n${LOG_HEADING}\n${lastLines.join('\n')}`;
+  return `${made} ${why}${log}`;
+}
+
+/** Characters of an error that a sentence shows. */
+const SHOWN_CHARACTERS = 300;
+
+function asSentence(error: string): string {
+  const text = safeText(error, SHOWN_CHARACTERS);
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
 /** The sentence of a complete job: how far it came, and what Coxswain could not observe. */
 export function describeFinished(record: JobRecord, facts: Facts): string {
   const last = record.attempts.at(-1);
@@ -59,14 +102,18 @@ export function describeFinished(record: JobRecord, facts: Facts): string {
   const step = furthestStep(record, facts);
   const unsaved = hasSaved(record, facts) ? '' : describeUnsaved(facts, step);
   if (totalSteps !== undefined && step >= 0 && step < totalSteps) {
-    return `${finished} Its last reported step is ${step} of ${totalSteps}.${unsaved}`;
+    const { error, isErrorLast } = endOfLog(linesOf(facts, last));
+    const hidden = error !== undefined && isErrorLast ? ` Its log ends with an error: ${asSentence(error)}` : '';
+    return `${finished} Its last reported step is ${step} of ${totalSteps}.${hidden}${unsaved}`;
   }
   if (hasMadeSomething(record, facts)) return `${finished}${unsaved}`;
-  return `${finished} No step and no checkpoint of it was reported${whyUnseen(workOf(facts, last))}, so Coxswain cannot tell whether it made ${asked}.`;
+  return `${finished} No step and no checkpoint of it was reported${whyUnseen(facts, last)}, so Coxswain cannot tell whether it made ${asked}.`;
 }
 
-function whyUnseen(work: Work | undefined): string {
+function whyUnseen(facts: Facts, attempt: Attempt): string {
+  const work = workOf(facts, attempt);
   if (work === undefined) return '';
+  if (endOfLog(linesOf(facts, attempt)).shownSteps > 1) return ', although its log shows steps';
   if (work.savedFiles) return ', although files lie in its save directory';
   if (!work.stepsVisible) return ', and no hook or engine of its ranks reports steps';
   const { collectives = 0 } = work;
@@ -111,6 +158,14 @@ function furthestStep(record: JobRecord, facts: Facts): number {
     ...incarnations.map((one) => one.lastStep ?? -1),
   ]);
   return Math.max(-1, record.progress?.step ?? -1, lastStepOf(record, facts).lastStep ?? -1, ...ofAttempts);
+}
+
+/** Last lines of the first pod that shows an error, else of the first one. */
+function linesOf(facts: Facts, attempt: Attempt): readonly string[] {
+  const all = podsOf(facts, attempt.epoch).flatMap(({ exit }) =>
+    isOfFence(exit?.cause, attempt) ? [exit?.cause?.lastLines ?? []] : [],
+  );
+  return all.find((lines) => endOfLog(lines).error !== undefined) ?? all[0] ?? [];
 }
 
 /** What the launchers observed, together; undefined: one of them does not report it. CPU time and collectives are those of the busiest pod. */

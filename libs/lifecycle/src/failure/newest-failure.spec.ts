@@ -170,6 +170,11 @@ describe('the cause of a failure', () => {
     ['a Secret that is missing', { reason: 'SecretMissing' }, 'Create the Secret with its key'],
     ['a lost node', { reason: 'NodeLost' }, 'Ask an administrator to check the named node.'],
     ['a pod that did not start', { reason: 'NotStarted' }, 'Check the image, the claims and the Secrets'],
+    [
+      'a launcher that reached no operator',
+      { reason: 'NotStarted', origin: { exitCode: 76 } },
+      'correct the clock of the pod or its node',
+    ],
     ['an end that no rule knows', { reason: 'LauncherFailed' }, 'Read its log.'],
   ])('advises about %s', (_what, changes, want) => {
     const attempt = failed({ judgement: judged({ class: 'Unknown', blame: 'unknown' }), ...changes });

@@ -3,6 +3,7 @@ import {
   type Attempt,
   type AttemptReason,
   CRASH_CLASSES,
+  EXIT_CODES,
   type EndedIncarnation,
   type FailureJudgement,
   type JobFailure,
@@ -65,11 +66,14 @@ export function newestFailure(job: FailedJob): JobFailure | null {
 }
 
 const MAX_VERDICT_CHARACTERS = 1_000;
+/** Of an error that the message of an attempt may hold already. */
+const MAX_SHOWN_ERROR = 300;
 
 /** `Rank 1 on node gpu-b exited with code 1: ValueError: planted.` */
 function verdictOf(how: string, lastLines: readonly string[]): string {
   const error = lastErrorOf(lastLines);
-  const sentence = error === undefined ? how : `${how.replace(/\.$/, '')}: ${error}`;
+  const isSaid = error === undefined || how.includes(safeText(error, MAX_SHOWN_ERROR));
+  const sentence = isSaid ? how : `${how.replace(/\.$/, '')}: ${error}`;
   const safe = safeText(sentence.replaceAll('\n', ' ').trim(), MAX_VERDICT_CHARACTERS);
   return /[.!?…]$/.test(safe) ? safe : `${safe}.`;
 }
@@ -147,12 +151,18 @@ const ADVICE_OF_REASON: Readonly<Partial<Record<AttemptReason, string>>> = {
   PreflightFailed: 'Ask an administrator to check the named node.',
 };
 
+/** Launchers that reach no operator say why in the message. */
+const ADVICE_OF_UNREACHABLE =
+  'If the certificate is not valid yet or has expired, correct the clock of the pod or its node. Otherwise check NetworkPolicies, proxies and name resolution between the pod and the operator.';
+
 function adviceOf(
   { reason, judgement, origin, epoch }: Run,
   { isFinal, job, hasLog }: { readonly isFinal: boolean; readonly job: FailedJob; readonly hasLog: boolean },
 ): string {
   const kind = judgement?.class ?? 'Unknown';
-  const known = kind === 'Unknown' ? ADVICE_OF_REASON[reason] : undefined;
+  const isUnreachable = origin?.exitCode === EXIT_CODES.operatorUnreachable.code;
+  const ofReason = isUnreachable ? ADVICE_OF_UNREACHABLE : ADVICE_OF_REASON[reason];
+  const known = kind === 'Unknown' ? ofReason : undefined;
   const { advice } = CRASH_CLASSES[kind];
   // The advice of a class is written for a job that goes on.
   const isIdle = known === undefined && isFinal && advice.startsWith('No action needed');

@@ -1,5 +1,5 @@
 /** How does status report a write that the API server denies? */
-import { podOfName } from '@coxswain/api-types';
+import { HINDRANCE_BEGINS, podOfName } from '@coxswain/api-types';
 import { cutText } from '@coxswain/safe-text';
 import type { Facts } from './facts.ts';
 import { type RefusedCall, type RefusedCallKind, REFUSED_CALLS } from './refused-calls.ts';
@@ -13,7 +13,7 @@ export function hindranceOf(facts: Facts, kinds: readonly RefusedCallKind[]): st
   if (call === undefined) return undefined;
   const { kind, name, message } = call;
   const said = cutText(message, SHOWN_CHARACTERS);
-  return `The cluster does not let Coxswain ${REFUSED_CALLS[kind]} ${name}: ${said}${/[.!?…]$/.test(said) ? '' : '.'} Coxswain retries.`;
+  return `${HINDRANCE_BEGINS} ${REFUSED_CALLS[kind]} ${name}: ${said}${/[.!?…]$/.test(said) ? '' : '.'} Coxswain retries.`;
 }
 
 /** Whether the write is still to be made. The memory of a pod that is gone since, or of an earlier attempt, is no news. */

@@ -65,6 +65,10 @@ describe('a job to which the cluster denies', () => {
     world.apply({ kind: 'delete' });
     pass(world, 120);
     expect(world.job?.status?.summary).toContain(POLICY);
+    const placed = findCondition(world.job?.status?.conditions, 'Placed');
+    // Before the end of its pods is recorded, the gang is placed still.
+    expect(['GangPlaced', 'WaitingForPreviousEpoch']).toContain(placed?.reason);
+    if (placed?.status === 'False') expect(placed.message).toContain(POLICY);
     world.denies = () => undefined;
     pass(world, 120);
     expect(world.job).toBeUndefined();
