@@ -103,12 +103,12 @@ describe('a gang whose ranks all exit with 0', () => {
     [
       'is complete where it made fewer steps than asked, and names the error at the end of its log',
       { cause: { lastStep: 3, lastLines: [...RAISED, 'ValueError: empty parameter list'] } },
-      /last reported step is 3 of \d+\. Its log ends with an error: ValueError: empty parameter list\.$/,
+      /last reported step is 3 of \d+\. Its log ends with an error: ValueError: empty parameter list\. It saved no checkpoint: spec\.checkpoint\.everySteps is 20\.$/,
     ],
     [
       'is complete without an error that its program survived',
       { cause: { lastStep: 3, lastLines: [...RAISED, 'ValueError: retry', 'saved the model, bye'] } },
-      /last reported step is 3 of \d+\.$/,
+      /last reported step is 3 of \d+\. It saved no checkpoint: spec\.checkpoint\.everySteps is 20\.$/,
     ],
     ['is complete where the job says that it expects nothing', { spec: { expects: 'Nothing' } }, FINISHED],
     [
