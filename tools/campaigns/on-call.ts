@@ -10,7 +10,7 @@ export const description =
   'Runs ten sick jobs on the local system, and compares what a person on call reads about each with what is wrong (arguments: names of jobs).';
 
 const PROJECT = 'on-call';
-/** An idle gang is reported after this time, so that nobody waits ten minutes. */
+/** An idle gang is reported after this time, so that a run need not wait for ten minutes. */
 const IDLE_MS = 60_000;
 /** For all jobs, on a machine with two busy cores. */
 const DEADLINE_MS = 1_500_000;
