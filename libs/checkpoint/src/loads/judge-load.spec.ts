@@ -274,10 +274,10 @@ describe('what a load loses is said before', () => {
       /Nothing shows that .*ds_to_universal has run/,
     ],
     [
-      'files that were not read',
+      'files that say no degrees',
       { format: 'dcp', layout: aLayout({ dataParallelDegree: 2 }) },
       dp2,
-      /Its files were not read: this follows/,
+      /Its files say no degrees: this follows/,
     ],
     ['nothing, if nothing is lost', megatron(), tp2dp4, undefined],
   ])('%s', (_what, saved, wanted, warning) => {

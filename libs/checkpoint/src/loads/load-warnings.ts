@@ -68,11 +68,12 @@ function beforeShrinking({ saved, target }: Load): string | undefined {
     : undefined;
 }
 
-function unreadFiles({ saved }: Load): string | undefined {
-  if (saved.facts !== undefined) return undefined;
-  return saved.layout === undefined
-    ? 'Neither files nor a record say at which degrees it was saved: they count as unchanged.'
-    : `Its files were not read: this follows the layout that its job stated, with ${worldSize(saved.layout)} ${WORLD.field}.`;
+function unreadFiles({ saved: { facts, layout, format } }: Load): string | undefined {
+  const tellsDegrees = facts?.degrees !== undefined || facts?.worldSize !== undefined;
+  // Weights in safetensors have no degrees.
+  if (tellsDegrees || format === 'safetensors') return undefined;
+  if (layout === undefined) return 'Nothing says at which degrees it was saved: they count as unchanged.';
+  return `Its files say no degrees: this follows the layout that its job stated, with ${worldSize(layout)} ${WORLD.field}.`;
 }
 
 function fieldsOf(changed: readonly ChangedDegree[]): string {

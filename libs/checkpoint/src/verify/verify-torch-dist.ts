@@ -19,7 +19,7 @@ import { verifyDcp } from './verify-dcp.ts';
 /** The index has 120 bytes. */
 const MAX_INDEX = 1 << 20;
 /** Arguments and settings take 100 kB. */
-const MAX_COMMON_STATE = 64 << 20;
+const MAX_COMMON_STATE = 16 << 20;
 /** More findings about objects say no more. */
 const MAX_OBJECT_FINDINGS = 20;
 
@@ -47,6 +47,7 @@ export function* verifyDcpOrMegatron(listed: readonly StoredFile[], options: Loo
     return { ...found, foundFormat: TORCH_DIST.names[0] };
   }
   if (!isFsdpDtensor(state)) return look;
+  if (!isUpTo('V1', options)) return { ...look, foundFormat: FSDP_DTENSOR.names[0] };
   const valueOf = (key: string) => readObject(state.objects.find((object) => object.key === key)?.item, listed);
   const facts = factsOfArguments(yield* valueOf('args'));
   const step = yield* valueOf('iteration');
@@ -70,12 +71,11 @@ function isUnfinishedTorchDist({ objects }: SavedState, listed: readonly StoredF
 
 /** Adds what the objects of the save show: the state that all ranks share, and whether each grid of objects is complete. */
 function* withCommonState(listed: readonly StoredFile[], look: Look, options: LookOptions): Reading<Look> {
-  if (look.state === undefined) return look;
+  if (look.state === undefined || !isUpTo('V1', options)) return look;
   const common = yield* readCommon(listed, look.state, options);
-  const objects = isUpTo('V1', options) ? checkObjects(look.state) : [];
   return {
     state: withFacts(look.state, common.facts ?? { hasScheduler: undefined }),
-    findings: [...look.findings, ...objects, ...common.findings],
+    findings: [...look.findings, ...checkObjects(look.state), ...common.findings],
   };
 }
 
@@ -160,6 +160,7 @@ function* readObject(item: StoredItem | undefined, listed: readonly StoredFile[]
 
 function* readValue(item: StoredItem): Reading<PickleValue> {
   const pickle = recordNamed(yield* readRecords(item), 'data.pkl');
+  if (!pickle.isStored) throw new UnreadableSave('has a compressed record data.pkl, which torch.save never writes');
   if (pickle.bytes > MAX_COMMON_STATE)
     throw new UnreadableSave('has a pickle larger than any of arguments and settings');
   return readPickle(yield* readPayload(item, pickle));

@@ -9,7 +9,10 @@ interface GridShard {
   readonly sizes: string;
 }
 
-const SHARD = /^(.+)\/shard_((?:\d{1,9}\.)*\d{1,9})_((?:\d{1,9}\.)*\d{1,9})$/;
+/** Between the key and the position. */
+const MARK = '/shard_';
+/** PyTorch has tensors of at most 64 dims, and grids have fewer. */
+const PLACE = /^((?:\d{1,9}\.){0,63}\d{1,9})_((?:\d{1,9}\.){0,63}\d{1,9})$/;
 
 /** Shards of a key that are missing: Megatron-Core saves all of them. `first`: the name of one. */
 export interface MissingShards {
@@ -27,12 +30,13 @@ export function missingShards(names: readonly string[]): readonly MissingShards[
 
 /** Whether an object of this name is one of a grid. */
 export function isShard(name: string): boolean {
-  return SHARD.test(name);
+  return shardOf(name).length > 0;
 }
 
 function shardOf(name: string): readonly GridShard[] {
-  const [, key, position, sizes] = SHARD.exec(name) ?? [];
-  return key === undefined || position === undefined || sizes === undefined ? [] : [{ key, position, sizes }];
+  const at = name.lastIndexOf(MARK);
+  const [, position, sizes] = at < 0 ? [] : (PLACE.exec(name.slice(at + MARK.length)) ?? []);
+  return position === undefined || sizes === undefined ? [] : [{ key: name.slice(0, at), position, sizes }];
 }
 
 function missingIn(shards: readonly GridShard[]): MissingShards | undefined {

@@ -60,6 +60,7 @@ describe('a grid of objects', () => {
     ['is complete if each position is there', undefined, ['a/shard_0.0_1.2', 'a/shard_0.1_1.2']],
     ['lacks the first position that is not there', 'a/shard_0.1_2.2', ['a/shard_0.0_2.2', 'a/shard_1.1_2.2']],
     ['of any size is searched no further than to its first hole', 'a/shard_1_999999999', ['a/shard_0_999999999']],
+    ['of more dims than any tensor is none', undefined, [`a/shard_${'0.'.repeat(64)}0_${'2.'.repeat(64)}2`]],
     ['is none if its name has another form', undefined, ['a/shard_0', 'optimizer/shard_x_2']],
   ])('%s', (_what, want, names) => {
     expect(missingShards(names)[0]?.first).toBe(want);
