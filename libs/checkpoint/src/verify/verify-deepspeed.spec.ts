@@ -286,6 +286,32 @@ const DAMAGES_OF_PIPELINE: readonly Damage[] = [
   ],
 ];
 
+describe('a save of DeepSpeed with experts', () => {
+  const EXPERTS = `${SAVES}/experts/global_step2`;
+
+  it('is not said to be damaged, though ranks give several experts one name', () => {
+    const found = look(fixture(EXPERTS));
+    expect(found.verdict).toBe('unverifiable');
+    const keys = found.state?.tensors.map(({ key }) => key);
+    expect(keys).toEqual(
+      expect.arrayContaining([
+        'module.experts.deepspeed_moe.experts.deepspeed_experts.3.weight',
+        'zero_pp_rank_1.fp32.experts.deepspeed_moe.experts.deepspeed_experts.0.bias',
+      ]),
+    );
+  });
+
+  it.each([1, 3])('is incomplete without expert %i', (expert) => {
+    const save = fixture(EXPERTS);
+    save.files.delete(`layer_0_expert_${String(expert)}_mp_rank_00_model_states.pt`);
+    expect(look(save).findings).toContainEqual({
+      level: 'V1',
+      kind: 'incomplete',
+      sentence: 'Layer 0 of model rank 0 has files of 3 of 4 experts.',
+    });
+  });
+});
+
 describe.each<[what: string, path: string, damages: readonly Damage[]]>([
   ['a save of DeepSpeed', 'zero1/global_step2', DAMAGES],
   ['a save of stage 3', 'zero3/global_step2', DAMAGES_OF_STAGE_3],

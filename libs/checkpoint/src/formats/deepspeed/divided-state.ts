@@ -52,12 +52,17 @@ export function* joinDividedState({ models, optimizers }: DeepspeedFiles, dataRa
   return { unreadable, tensors: [...tensors.values()].map(closed) };
 }
 
+/** Ranks number their experts from 0 on: parameters of several experts have one name, and nothing joins them. */
+function isExpert(name: string): boolean {
+  return name.includes('.deepspeed_experts.');
+}
+
 /** A parameter whose float32 copy no rank has is a tensor without parts. */
 function addMissing(tensors: Map<string, OpenTensor>, models: readonly ModelFile[], isDivided: boolean): void {
   for (const { mp, states } of models) {
     for (const [name, shape] of states.shapes ?? []) {
       const key = `${prefixOf(mp, isDivided)}fp32.${name}`;
-      if (!tensors.has(key))
+      if (!tensors.has(key) && !isExpert(name))
         tensors.set(key, { key, dtype: 'float32', kind: 'master', elements: volumeOf(shape), chunks: [], end: 0 });
     }
   }
@@ -209,8 +214,9 @@ function* addPart(
   { file, model, prefix, isListed }: FileToAdd,
   { state, flat, name, start, count }: Part,
 ): Reading<void> {
-  const key = `${prefix}${state}.${name}`;
-  const shape = model?.states.shapes?.get(name);
+  const isOfRank = isExpert(name);
+  const key = `${prefix}${isOfRank ? `zero_pp_rank_${String(file.dp)}.` : ''}${state}.${name}`;
+  const shape = isOfRank ? undefined : model?.states.shapes?.get(name);
   const elements = shape === undefined ? undefined : volumeOf(shape);
   const open = tensors.get(key) ?? {
     key,

@@ -26,6 +26,8 @@ export interface ModelStates {
   /** Keys of what is stored beside the module's tensors. */
   readonly objects: readonly string[];
   readonly hasOptimizer: boolean;
+  /** Experts of each layer that has some. */
+  readonly experts: readonly number[];
 }
 
 /** A parameter that is not trained. */
@@ -44,6 +46,7 @@ const DESCRIPTIONS = new Set([
   'frozen_param_fragments',
   'shared_params',
   'ds_config',
+  'num_experts',
   'ds_version',
   'dp_world_size',
   'mp_world_size',
@@ -73,6 +76,7 @@ export function readModelStates(value: PickleValue, visits: Visits): ModelStates
     buffers: new Set(listOf(valueAt(value, 'buffer_names')).filter((name) => typeof name === 'string')),
     tensors: tensorsOf(valueAt(value, 'module'), visits),
     objects: all.flatMap(([key, each]) => (DESCRIPTIONS.has(key) || each === null ? [] : [key])),
+    experts: listOf(valueAt(value, 'num_experts')).flatMap((count) => countOf(count) ?? []),
     hasOptimizer: (valueAt(value, 'optimizer') ?? null) !== null,
   };
 }
