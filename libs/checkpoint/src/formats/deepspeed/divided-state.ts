@@ -111,7 +111,7 @@ function prefixOf(mp: number, isDivided: boolean): string {
 }
 
 function modelOf(models: readonly ModelFile[], mp: number): ModelFile | undefined {
-  return models.find((model) => model.mp === mp);
+  return models.find((model) => model.mp === mp && model.states.shapes !== undefined);
 }
 
 function partsOf(groups: readonly OptimizerGroup[], model: ModelFile | undefined): number {

@@ -1,6 +1,15 @@
 /** Reads files of model states of DeepSpeed (DeepSpeedEngine._common_checkpoint_state). */
 import { archivedTensor, type ArchivedTensor } from '../torch-save-tensor.ts';
-import { countOf, entriesOf, listOf, shapeOf, valueAt, type Visits } from '../torch-save/pickled-state.ts';
+import {
+  countOf,
+  entriesOf,
+  listOf,
+  shapeOf,
+  valueAt,
+  visit,
+  type Visits,
+  VISITS_OF_TENSOR,
+} from '../torch-save/pickled-state.ts';
 import { UnreadableSave } from '../../read/unreadable-save.ts';
 import type { PickleValue } from '../pickle/pickle-value.ts';
 
@@ -88,6 +97,7 @@ export function tensorsOf(
 ): readonly (readonly [string, ArchivedTensor])[] {
   return entriesOf(value, visits).flatMap(([name, each]) => {
     const tensor = archivedTensor(each);
+    visit(visits, VISITS_OF_TENSOR);
     return tensor === undefined ? [] : [[name, tensor] as const];
   });
 }

@@ -2,7 +2,15 @@
 import { UnreadableSave } from '../../read/unreadable-save.ts';
 import { PickleObject, type PickleValue } from '../pickle/pickle-value.ts';
 import { archivedTensor, type ArchivedTensor } from '../torch-save-tensor.ts';
-import { countOf, entriesOf, listOf, valueAt, type Visits } from '../torch-save/pickled-state.ts';
+import {
+  countOf,
+  entriesOf,
+  listOf,
+  valueAt,
+  visit,
+  type Visits,
+  VISITS_OF_TENSOR,
+} from '../torch-save/pickled-state.ts';
 import { tensorsOf } from './read-model-states.ts';
 
 /** A part of a parameter in a flat tensor of one rank. */
@@ -78,6 +86,7 @@ function optimizerGroup(
   state: PickleValue | undefined,
   visits: Visits,
 ): Omit<OptimizerGroup, 'fragments'> {
+  visit(visits, VISITS_OF_TENSOR);
   const step = valueAt(state, 'step');
   return {
     master: archivedTensor(master),
