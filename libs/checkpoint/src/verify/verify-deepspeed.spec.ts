@@ -221,6 +221,16 @@ DAMAGES.push([
     ),
 ]);
 
+DAMAGES.push([
+  'whose ranks agree on another dtype of float32 copies is damaged',
+  ['damaged', 'V1'],
+  /File bf16_zero_pp_rank_0_.* holds the float32 copy of first\.weight as float16/,
+  (save) => {
+    for (const path of [RANK_0, RANK_1])
+      save.edit(path, (bytes) => repickled(bytes, replaced('ctorch\nFloatStorage', 'ctorch\nHalfStorage')));
+  },
+]);
+
 const DAMAGES_OF_STAGE_3: readonly Damage[] = [
   [
     'without the model states of a rank is incomplete',
