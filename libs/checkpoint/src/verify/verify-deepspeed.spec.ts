@@ -233,6 +233,19 @@ DAMAGES.push([
 
 const DAMAGES_OF_STAGE_3: readonly Damage[] = [
   [
+    'whose ranks divide parameters within groups is not said to be damaged',
+    ['unverifiable', 'V1'],
+    /Ranks divide parameters within groups of ranks/,
+    (save) => {
+      for (const rank of [0, 1])
+        save.edit(`zero_pp_rank_${String(rank)}_mp_rank_00_optim_states.pt`, (bytes) =>
+          repickled(bytes, (pickle) =>
+            pickle.replace(/X"\0\0\0stage3_param_persistence_threshold(q.)K\0/, 'X\x0f\0\0\0mics_shard_size$1K\x02'),
+          ),
+        );
+    },
+  ],
+  [
     'without the model states of a rank is incomplete',
     ['incomplete', 'V1'],
     /File zero_pp_rank_1_mp_rank_00_model_states\.pt is not there/,

@@ -61,6 +61,7 @@ function* verifyTag(listed: readonly StoredFile[], options: LookOptions): Readin
     ...strays(paths, grid),
     ...checkSteps(read),
     ...checkPartitions(read, paths, grid),
+    ...grouped(read),
   ];
   if (isBroken(findings)) return { state, findings };
   const structure = [...(yield* checkOptimizerSteps(read)), ...checkCoverage(state, paths)];
@@ -211,6 +212,16 @@ const FACT_NAMES = {
   dataRanks: 'the ranks of data parallelism',
   modelRanks: 'the ranks of the model',
 } as const;
+
+function grouped({ optimizers }: DeepspeedFiles): readonly Finding[] {
+  if (!optimizers.some(({ states }) => states.isGrouped)) return [];
+  return [
+    finding(
+      'unverifiable',
+      'Ranks divide parameters within groups of ranks: whether all parts are there is not checked.',
+    ),
+  ];
+}
 
 /** In stages 1 and 2 all ranks of data parallelism share the state; experts are shared by fewer, and stage 3 can divide within a group of nodes. */
 function checkPartitions(

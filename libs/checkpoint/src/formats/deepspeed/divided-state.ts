@@ -32,7 +32,8 @@ export function* joinDividedState({ models, optimizers }: DeepspeedFiles, dataRa
   const unreadable: { path: string; reason: string }[] = [];
   const isDivided = optimizers.some(({ mp }) => mp > 0);
   const parts = optimizers.reduce((sum, { states, mp }) => sum + partsOf(states.groups, modelOf(models, mp)), 0);
-  for (const file of optimizers.toSorted((one, other) => one.dp - other.dp)) {
+  const isGrouped = optimizers.some(({ states }) => states.isGrouped);
+  for (const file of isGrouped ? [] : optimizers.toSorted((one, other) => one.dp - other.dp)) {
     const prefix = prefixOf(file.mp, isDivided);
     try {
       yield* addFile(tensors, {
@@ -47,7 +48,7 @@ export function* joinDividedState({ models, optimizers }: DeepspeedFiles, dataRa
       unreadable.push({ path: file.path, reason: error.message });
     }
   }
-  if (optimizers.length > 0) addMissing(tensors, models, isDivided);
+  if (optimizers.length > 0 && !isGrouped) addMissing(tensors, models, isDivided);
   yield* addFrozen(tensors, models, dataRanks, unreadable);
   return { unreadable, tensors: [...tensors.values()].map(closed) };
 }

@@ -37,6 +37,8 @@ export interface OptimizerStates {
   /** Ranks that share the state; one number for each group. */
   readonly partitions: readonly number[];
   readonly groups: readonly OptimizerGroup[];
+  /** Stage 3 within groups of ranks (MiCS), or with groups for each parameter (AutoEP): parts are not those of all ranks. */
+  readonly isGrouped: boolean;
 }
 
 /**
@@ -49,10 +51,12 @@ export function readOptimizerStates(value: PickleValue, visits: Visits): Optimiz
     throw new UnreadableSave('holds no optimizer_state_dict, so it is no file of optimizer states');
   const release = valueAt(state, 'ds_version') ?? valueAt(value, 'ds_version');
   const partitions = valueAt(state, 'partition_count');
+  const shard = valueAt(value, 'ds_config', 'zero_optimization', 'mics_shard_size');
   return {
     stage: stageOf(valueAt(state, 'zero_stage')),
     release: typeof release === 'string' ? release : undefined,
     partitions: (Array.isArray(partitions) ? partitions : [partitions]).flatMap((count) => countOf(count) ?? []),
+    isGrouped: (countOf(shard) ?? 0) > 0 || valueAt(state, 'ds_zero_partition_groups') !== undefined,
     groups: valueAt(state, 'fp32_flat_groups') === undefined ? dividedFlat(state, visits) : dividedEach(state, visits),
   };
 }
