@@ -16,6 +16,16 @@ describe('a tensor in an archive', () => {
     ['with an offset in its storage is read', true, pickle('K\x02', 'K\x02\x85', 'K\x01\x85')],
     ['without a stride of each dim is none', false, pickle('K\0', 'K\x04\x85', ')')],
     ['before the start of its storage is none', false, pickle(MINUS_ONE, 'K\x04\x85', 'K\x01\x85')],
+    [
+      'of more dims than PyTorch makes is none',
+      false,
+      pickle('K\0', `(${'K\x01'.repeat(65)}t`, `(${'K\x01'.repeat(65)}t`),
+    ],
+    [
+      'of as many dims as PyTorch makes is read',
+      true,
+      pickle('K\0', `(${'K\x01'.repeat(64)}t`, `(${'K\x01'.repeat(64)}t`),
+    ],
     ['of a negative stride is none', false, pickle('K\0', 'K\x04\x85', `${MINUS_ONE}\x85`)],
   ])('%s', (_what, isRead, bytes) => {
     expect(readArchivedTensor(bytes) !== undefined).toBe(isRead);

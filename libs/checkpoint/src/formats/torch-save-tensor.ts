@@ -16,6 +16,9 @@ export interface ArchivedTensor {
   readonly storage: string;
 }
 
+/** PyTorch makes tensors of at most 64 dims (`at::kVmapMaxTensorDims`). */
+const MAX_DIMS = 64;
+
 const STORAGE_DTYPES: Readonly<Record<string, string>> = {
   BoolStorage: 'bool',
   ByteStorage: 'uint8',
@@ -91,7 +94,8 @@ function dtypeName(value: PickleValue | undefined): string | undefined {
 }
 
 function isSizes(value: PickleValue | undefined): value is number[] {
-  return Array.isArray(value) && value.every(isSize);
+  // A pickle can use one long list for the shape of each tensor.
+  return Array.isArray(value) && value.length <= MAX_DIMS && value.every(isSize);
 }
 
 function isSize(value: PickleValue | undefined): value is number {

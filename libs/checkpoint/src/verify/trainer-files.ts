@@ -3,7 +3,7 @@ import type { Reading, StoredFile } from '../read/save-files.ts';
 import type { SavedObject, SavedTensor, TensorKind } from '../read/saved-state.ts';
 import { UnreadableSave } from '../read/unreadable-save.ts';
 import { archivedTensor, type ArchivedTensor } from '../formats/torch-save-tensor.ts';
-import { entriesOf, valueAt, visitsOf } from '../formats/torch-save/pickled-state.ts';
+import { entriesOf, valueAt, visit, VISITS_OF_TENSOR, visitsOf } from '../formats/torch-save/pickled-state.ts';
 import { TensorPlaces } from '../formats/torch-save/place-tensor.ts';
 import { openTorchSave, type TorchSave } from '../formats/torch-save/read-torch-save.ts';
 
@@ -59,6 +59,7 @@ interface Found {
 function tensorsOf({ path, bytes, value }: TorchSave): readonly Found[] {
   const visits = visitsOf(bytes);
   const named = (key: string, each: Parameters<typeof archivedTensor>[0], kind: TensorKind): readonly Found[] => {
+    visit(visits, VISITS_OF_TENSOR);
     const tensor = archivedTensor(each);
     return tensor === undefined ? [] : [{ key, tensor, kind }];
   };

@@ -1,14 +1,9 @@
-import { crc32 } from 'node:zlib';
-import { fixture, repickled } from '../testing/fixture.ts';
 import type { StoredItem } from '../read/saved-state.ts';
+import { type Damage, flipIn, look, replaced } from '../testing/damages.ts';
+import { fixture, repickled } from '../testing/fixture.ts';
 import type { MemorySave } from '../testing/memory-save.ts';
-import type { Level } from './finding.ts';
-import { type SaveLook, verifySave } from './verify-save.ts';
 
 const SAVES = 'deepspeed-0.19.8';
-const look = (save: MemorySave, level: Level = 'V3'): SaveLook => save.run(verifySave(save.list(), { level, crc32 }));
-const text = (value: string): Uint8Array => Uint8Array.from(Buffer.from(value));
-
 /** The weights as DeepSpeed itself joins them; buffers are among them. */
 const JOINED = JSON.parse(Buffer.from(fixture(SAVES).files.get('joined-weights.json') ?? []).toString()) as Record<
   'zero1' | 'zero3',
@@ -23,23 +18,6 @@ function hexOf(save: MemorySave, item: StoredItem | undefined): string {
 const MODEL = 'mp_rank_00_model_states.pt';
 const RANK_0 = 'bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt';
 const RANK_1 = 'bf16_zero_pp_rank_1_mp_rank_00_optim_states.pt';
-
-/** Replaces text that stands in the pickle. */
-const replaced =
-  (from: string, to: string) =>
-  (pickle: string): string => {
-    expect(pickle).toContain(from);
-    return pickle.replace(from, to);
-  };
-
-const flipBit = (bytes: Uint8Array, at: number): Uint8Array => bytes.fill((bytes[at] ?? 0) ^ 1, at, at + 1);
-
-/** Flips a bit of a tensor's first element. */
-function flipIn(save: MemorySave, tensor: string): void {
-  const found = look(save, 'V1').state?.tensors.find(({ key }) => key === tensor);
-  const { file, offset } = found?.chunks[0]?.item ?? { file: '', offset: 0 };
-  save.edit(file, (bytes) => flipBit(bytes, offset));
-}
 
 function copyOf(save: MemorySave, from: string, to: string): void {
   save.edit(to, () => Uint8Array.from(save.files.get(from) ?? []));
@@ -90,6 +68,12 @@ describe('a sound save of DeepSpeed', () => {
       { format: 'deepspeed-universal', facts: { step: 2, optimizerSharding: 'universal' } },
       ['fp32.first.weight float32 master [15] 1'],
     ],
+    [
+      'of a pipeline has layers in files of their own, and the copies of each stage',
+      'pipeline/global_step2',
+      { format: 'deepspeed', facts: { worldSize: 2, degrees: { dataParallelDegree: 1, pipelineParallelDegree: 2 } } },
+      ['layer_00.weight float32 parameter [3,5] 1', 'mp_rank_01.fp32.2.weight float32 master [6] 1'],
+    ],
     ['in a folder of saves is the one that latest names', 'zero1', { format: 'deepspeed', facts: { step: 2 } }, []],
   ])('%s', (_what, path, { format, facts }, tensors) => {
     const found = look(fixture(`${SAVES}/${path}`));
@@ -119,13 +103,6 @@ describe('a sound save of DeepSpeed', () => {
     expect(Object.fromEntries(found ?? [])).toEqual(joined);
   });
 });
-
-type Damage = readonly [
-  what: string,
-  found: [SaveLook['verdict'], Level],
-  sentence: RegExp,
-  change: (save: MemorySave) => void,
-];
 
 const DAMAGES: Damage[] = [
   [
@@ -244,7 +221,30 @@ DAMAGES.push([
     ),
 ]);
 
+DAMAGES.push([
+  'whose ranks agree on another dtype of float32 copies is damaged',
+  ['damaged', 'V1'],
+  /File bf16_zero_pp_rank_0_.* holds the float32 copy of first\.weight as float16/,
+  (save) => {
+    for (const path of [RANK_0, RANK_1])
+      save.edit(path, (bytes) => repickled(bytes, replaced('ctorch\nFloatStorage', 'ctorch\nHalfStorage')));
+  },
+]);
+
 const DAMAGES_OF_STAGE_3: readonly Damage[] = [
+  [
+    'whose ranks divide parameters within groups is not said to be damaged',
+    ['unverifiable', 'V1'],
+    /Ranks divide parameters within groups of ranks/,
+    (save) => {
+      for (const rank of [0, 1])
+        save.edit(`zero_pp_rank_${String(rank)}_mp_rank_00_optim_states.pt`, (bytes) =>
+          repickled(bytes, (pickle) =>
+            pickle.replace(/X"\0\0\0stage3_param_persistence_threshold(q.)K\0/, 'X\x0f\0\0\0mics_shard_size$1K\x02'),
+          ),
+        );
+    },
+  ],
   [
     'without the model states of a rank is incomplete',
     ['incomplete', 'V1'],
@@ -273,96 +273,72 @@ const DAMAGES_OF_STAGE_3: readonly Damage[] = [
   ],
 ];
 
-const DAMAGES_OF_UNIVERSAL: readonly Damage[] = [
+const DAMAGES_OF_PIPELINE: readonly Damage[] = [
   [
-    'without a parameter is incomplete',
+    'without the file of a layer is incomplete',
     ['incomplete', 'V1'],
-    /File zero\/first\.bias\/fp32\.pt is not there: the conversion was not finished, or the file was lost/,
+    /Layer 2 has no file, and its parameters are trained/,
+    (save) => save.files.delete('layer_02-model_states.pt'),
+  ],
+  [
+    'without the model states of a stage is incomplete',
+    ['incomplete', 'V1'],
+    /File mp_rank_01_model_states\.pt is not there; 1 ranks of data parallelism and 2 of the model saved/,
+    (save) => save.files.delete('mp_rank_01_model_states.pt'),
+  ],
+  [
+    'without the optimizer states of a stage is incomplete',
+    ['incomplete', 'V1'],
+    /File zero_pp_rank_0_mp_rank_01_optim_states\.pt is not there/,
+    (save) => save.files.delete('zero_pp_rank_0_mp_rank_01_optim_states.pt'),
+  ],
+  [
+    'whose stages are of different steps is damaged',
+    ['damaged', 'V1'],
+    /Files of model states disagree on the step: 2 \(.*\), 9 \(/,
     (save) =>
-      [...save.files.keys()]
-        .filter((path) => path.startsWith('zero/first.bias'))
-        .forEach((path) => save.files.delete(path)),
-  ],
-  [
-    'without a running mean that other parameters have is incomplete',
-    ['incomplete', 'V1'],
-    /File zero\/second\.weight\/exp_avg\.pt is not there/,
-    (save) => save.files.delete('zero/second.weight/exp_avg.pt'),
-  ],
-  [
-    'without what all parameters share is incomplete',
-    ['incomplete', 'V1'],
-    /File zero\/optimizer_state\.pt is not there/,
-    (save) => save.files.delete('zero/optimizer_state.pt'),
-  ],
-  [
-    'without model states is incomplete',
-    ['incomplete', 'V1'],
-    /no file of model states: the conversion was not finished/,
-    (save) => save.files.delete(MODEL),
-  ],
-  [
-    'with a cut file is damaged',
-    ['damaged', 'V1'],
-    /File zero\/first\.bias\/fp32\.pt .* it is cut/,
-    (save) => save.edit('zero/first.bias/fp32.pt', (bytes) => bytes.subarray(0, -9)),
-  ],
-  [
-    'with a link in place of a file is damaged',
-    ['damaged', 'V1'],
-    /File zero\/first\.bias\/fp32\.pt is a link/,
-    (save) => save.links.add('zero/first.bias/fp32.pt'),
-  ],
-  [
-    'with float32 copies of another dtype is damaged',
-    ['damaged', 'V1'],
-    /Tensor fp32\.first\.weight is float16, and the converter writes float32/,
-    (save) =>
-      save.edit('zero/first.weight/fp32.pt', (bytes) => repickled(bytes, replaced('FloatStorage', 'HalfStorage'))),
-  ],
-  [
-    'with a tensor of another size is damaged',
-    ['damaged', 'V1'],
-    /Tensor fp32\.first\.bias has 2 elements, and the model states say 3/,
-    (save) =>
-      save.edit('zero/first.bias/fp32.pt', (bytes) =>
-        repickled(bytes, (pickle) => pickle.replace('K\x03\x85', 'K\x02\x85')),
+      save.edit('mp_rank_01_model_states.pt', (bytes) =>
+        repickled(bytes, (pickle) => pickle.replace(/(global_stepsq.)K\x02/s, '$1K\x09')),
       ),
   ],
   [
-    'with a flipped bit is damaged',
+    'with a flipped bit in a layer is damaged',
     ['damaged', 'V3'],
-    /File zero\/first\.weight\/fp32\.pt has other bytes in data\/0 than were saved/,
-    (save) => flipIn(save, 'fp32.first.weight'),
+    /File layer_00-model_states\.pt has other bytes/,
+    (save) => flipIn(save, 'layer_00.weight'),
   ],
 ];
 
-const DAMAGES_OF_FOLDER: readonly Damage[] = [
-  [
-    'whose latest names a save that is not there is incomplete',
-    ['incomplete', 'V0'],
-    /File latest names "global_step4", and no save of this name is there/,
-    (save) => save.edit('latest', () => text('global_step4')),
-  ],
-  [
-    'whose latest leads out of it is incomplete',
-    ['incomplete', 'V0'],
-    /File latest names "\.\.\/secret"/,
-    (save) => save.edit('latest', () => text('../secret')),
-  ],
-  [
-    'whose newest save lacks a rank is incomplete, and its path is said',
-    ['incomplete', 'V1'],
-    /In global_step2: File bf16_zero_pp_rank_1_mp_rank_00_optim_states\.pt is not there/,
-    (save) => save.files.delete(`global_step2/${RANK_1}`),
-  ],
-];
+describe('a save of DeepSpeed with experts', () => {
+  const EXPERTS = `${SAVES}/experts/global_step2`;
+
+  it('is not said to be damaged, though ranks give several experts one name', () => {
+    const found = look(fixture(EXPERTS));
+    expect(found.verdict).toBe('unverifiable');
+    const keys = found.state?.tensors.map(({ key }) => key);
+    expect(keys).toEqual(
+      expect.arrayContaining([
+        'module.experts.deepspeed_moe.experts.deepspeed_experts.3.weight',
+        'zero_pp_rank_1.fp32.experts.deepspeed_moe.experts.deepspeed_experts.0.bias',
+      ]),
+    );
+  });
+
+  it.each([1, 3])('is incomplete without expert %i', (expert) => {
+    const save = fixture(EXPERTS);
+    save.files.delete(`layer_0_expert_${String(expert)}_mp_rank_00_model_states.pt`);
+    expect(look(save).findings).toContainEqual({
+      level: 'V1',
+      kind: 'incomplete',
+      sentence: 'Layer 0 of model rank 0 has files of 3 of 4 experts.',
+    });
+  });
+});
 
 describe.each<[what: string, path: string, damages: readonly Damage[]]>([
   ['a save of DeepSpeed', 'zero1/global_step2', DAMAGES],
   ['a save of stage 3', 'zero3/global_step2', DAMAGES_OF_STAGE_3],
-  ['a converted save', 'zero1/global_step2_universal', DAMAGES_OF_UNIVERSAL],
-  ['a folder of saves', 'zero1', DAMAGES_OF_FOLDER],
+  ['a save of a pipeline', 'pipeline/global_step2', DAMAGES_OF_PIPELINE],
 ])('of %s', (_what, path, damages) => {
   it.each(damages)('one %s', (_damage, [verdict, level], sentence, change) => {
     const save = fixture(`${SAVES}/${path}`);

@@ -61,6 +61,7 @@ function* verifyTag(listed: readonly StoredFile[], options: LookOptions): Readin
     ...strays(paths, grid),
     ...checkSteps(read),
     ...checkPartitions(read, paths, grid),
+    ...grouped(read),
   ];
   if (isBroken(findings)) return { state, findings };
   const structure = [...(yield* checkOptimizerSteps(read)), ...checkCoverage(state, paths)];
@@ -147,7 +148,7 @@ function incomplete(
   return [
     ...missing.slice(0, MAX_LISTED).map((path) => finding('incomplete', `File ${path} is not there; ${saved}.`)),
     ...more,
-    ...missingExperts(paths),
+    ...missingExperts(models, paths),
     ...missingLayers(models, paths),
   ];
 }
@@ -166,20 +167,17 @@ function missingLayers(models: DeepspeedFiles['models'], paths: readonly string[
 }
 
 /** Each layer with experts has the same ones. */
-function missingExperts(paths: readonly string[]): readonly Finding[] {
+function missingExperts(models: DeepspeedFiles['models'], paths: readonly string[]): readonly Finding[] {
   const experts = namesOf(paths).filter((name) => name.kind === 'expert');
-  const count = experts.reduce((most, { expert }) => Math.max(most, expert + 1), 0);
+  const counts = new Set(models.flatMap(({ states }) => states.experts));
+  // Layers with different numbers of experts are not told apart: their names count them from 0 on.
+  const said = counts.size === 1 ? ([...counts][0] ?? 0) : 0;
+  const count = experts.reduce((most, { expert }) => Math.max(most, expert + 1), said);
   const layers = Map.groupBy(experts, ({ layer, mp }) => `${String(layer)} of model rank ${String(mp)}`);
   return [...layers].flatMap(([layer, found]) => {
     const there = new Set(found.map(({ expert }) => expert)).size;
-    return there === count
-      ? []
-      : [
-          finding(
-            'incomplete',
-            `Layer ${layer} has files of ${String(there)} experts, and another layer or a name says ${String(count)}.`,
-          ),
-        ];
+    if (there === count || counts.size > 1) return [];
+    return [finding('incomplete', `Layer ${layer} has files of ${String(there)} of ${String(count)} experts.`)];
   });
 }
 
@@ -214,6 +212,16 @@ const FACT_NAMES = {
   dataRanks: 'the ranks of data parallelism',
   modelRanks: 'the ranks of the model',
 } as const;
+
+function grouped({ optimizers }: DeepspeedFiles): readonly Finding[] {
+  if (!optimizers.some(({ states }) => states.isGrouped)) return [];
+  return [
+    finding(
+      'unverifiable',
+      'Ranks divide parameters within groups of ranks: whether all parts are there is not checked.',
+    ),
+  ];
+}
 
 /** In stages 1 and 2 all ranks of data parallelism share the state; experts are shared by fewer, and stage 3 can divide within a group of nodes. */
 function checkPartitions(
@@ -268,13 +276,11 @@ function* checkOptimizerSteps({ optimizers, models }: DeepspeedFiles): Reading<r
 }
 
 function checkCoverage({ tensors }: SavedState, paths: readonly string[]): readonly Finding[] {
-  if (hasExperts(paths))
-    return [
-      finding('unverifiable', 'Files of experts are described, and whether they hold all parameters is not checked.'),
-    ];
   const comparisons = allComparisons();
-  return tensors.flatMap((tensor) => {
+  const gaps = tensors.flatMap((tensor) => {
     const end = describeCoverage(tensor, comparisons);
     return end === undefined ? [] : [finding('damaged', `Tensor ${tensor.key} ${end}.`)];
   });
+  const unknown = 'Whether the optimizer has all parts of experts is not checked: ranks number them from 0 on.';
+  return hasExperts(paths) ? [...gaps, finding('unverifiable', unknown)] : gaps;
 }

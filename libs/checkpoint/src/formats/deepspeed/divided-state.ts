@@ -32,7 +32,8 @@ export function* joinDividedState({ models, optimizers }: DeepspeedFiles, dataRa
   const unreadable: { path: string; reason: string }[] = [];
   const isDivided = optimizers.some(({ mp }) => mp > 0);
   const parts = optimizers.reduce((sum, { states, mp }) => sum + partsOf(states.groups, modelOf(models, mp)), 0);
-  for (const file of optimizers.toSorted((one, other) => one.dp - other.dp)) {
+  const isGrouped = optimizers.some(({ states }) => states.isGrouped);
+  for (const file of isGrouped ? [] : optimizers.toSorted((one, other) => one.dp - other.dp)) {
     const prefix = prefixOf(file.mp, isDivided);
     try {
       yield* addFile(tensors, {
@@ -47,9 +48,14 @@ export function* joinDividedState({ models, optimizers }: DeepspeedFiles, dataRa
       unreadable.push({ path: file.path, reason: error.message });
     }
   }
-  if (optimizers.length > 0) addMissing(tensors, models, isDivided);
+  if (optimizers.length > 0 && !isGrouped) addMissing(tensors, models, isDivided);
   yield* addFrozen(tensors, models, dataRanks, unreadable);
   return { unreadable, tensors: [...tensors.values()].map(closed) };
+}
+
+/** Ranks number their experts from 0 on: parameters of several experts have one name, and nothing joins them. */
+function isExpert(name: string): boolean {
+  return name.includes('.deepspeed_experts.');
 }
 
 /** A parameter whose float32 copy no rank has is a tensor without parts. */
@@ -57,7 +63,7 @@ function addMissing(tensors: Map<string, OpenTensor>, models: readonly ModelFile
   for (const { mp, states } of models) {
     for (const [name, shape] of states.shapes ?? []) {
       const key = `${prefixOf(mp, isDivided)}fp32.${name}`;
-      if (!tensors.has(key))
+      if (!tensors.has(key) && !isExpert(name))
         tensors.set(key, { key, dtype: 'float32', kind: 'master', elements: volumeOf(shape), chunks: [], end: 0 });
     }
   }
@@ -106,7 +112,7 @@ function prefixOf(mp: number, isDivided: boolean): string {
 }
 
 function modelOf(models: readonly ModelFile[], mp: number): ModelFile | undefined {
-  return models.find((model) => model.mp === mp);
+  return models.find((model) => model.mp === mp && model.states.shapes !== undefined);
 }
 
 function partsOf(groups: readonly OptimizerGroup[], model: ModelFile | undefined): number {
@@ -209,8 +215,9 @@ function* addPart(
   { file, model, prefix, isListed }: FileToAdd,
   { state, flat, name, start, count }: Part,
 ): Reading<void> {
-  const key = `${prefix}${state}.${name}`;
-  const shape = model?.states.shapes?.get(name);
+  const isOfRank = isExpert(name);
+  const key = `${prefix}${isOfRank ? `zero_pp_rank_${String(file.dp)}.` : ''}${state}.${name}`;
+  const shape = isOfRank ? undefined : model?.states.shapes?.get(name);
   const elements = shape === undefined ? undefined : volumeOf(shape);
   const open = tensors.get(key) ?? {
     key,

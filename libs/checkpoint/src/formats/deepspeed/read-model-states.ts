@@ -1,6 +1,15 @@
 /** Reads files of model states of DeepSpeed (DeepSpeedEngine._common_checkpoint_state). */
 import { archivedTensor, type ArchivedTensor } from '../torch-save-tensor.ts';
-import { countOf, entriesOf, listOf, shapeOf, valueAt, type Visits } from '../torch-save/pickled-state.ts';
+import {
+  countOf,
+  entriesOf,
+  listOf,
+  shapeOf,
+  valueAt,
+  visit,
+  type Visits,
+  VISITS_OF_TENSOR,
+} from '../torch-save/pickled-state.ts';
 import { UnreadableSave } from '../../read/unreadable-save.ts';
 import type { PickleValue } from '../pickle/pickle-value.ts';
 
@@ -26,6 +35,8 @@ export interface ModelStates {
   /** Keys of what is stored beside the module's tensors. */
   readonly objects: readonly string[];
   readonly hasOptimizer: boolean;
+  /** Experts of each layer that has some. */
+  readonly experts: readonly number[];
 }
 
 /** A parameter that is not trained. */
@@ -44,6 +55,7 @@ const DESCRIPTIONS = new Set([
   'frozen_param_fragments',
   'shared_params',
   'ds_config',
+  'num_experts',
   'ds_version',
   'dp_world_size',
   'mp_world_size',
@@ -73,6 +85,7 @@ export function readModelStates(value: PickleValue, visits: Visits): ModelStates
     buffers: new Set(listOf(valueAt(value, 'buffer_names')).filter((name) => typeof name === 'string')),
     tensors: tensorsOf(valueAt(value, 'module'), visits),
     objects: all.flatMap(([key, each]) => (DESCRIPTIONS.has(key) || each === null ? [] : [key])),
+    experts: listOf(valueAt(value, 'num_experts')).flatMap((count) => countOf(count) ?? []),
     hasOptimizer: (valueAt(value, 'optimizer') ?? null) !== null,
   };
 }
@@ -84,6 +97,7 @@ export function tensorsOf(
 ): readonly (readonly [string, ArchivedTensor])[] {
   return entriesOf(value, visits).flatMap(([name, each]) => {
     const tensor = archivedTensor(each);
+    visit(visits, VISITS_OF_TENSOR);
     return tensor === undefined ? [] : [[name, tensor] as const];
   });
 }

@@ -2,7 +2,15 @@
 import { UnreadableSave } from '../../read/unreadable-save.ts';
 import { PickleObject, type PickleValue } from '../pickle/pickle-value.ts';
 import { archivedTensor, type ArchivedTensor } from '../torch-save-tensor.ts';
-import { countOf, entriesOf, listOf, valueAt, type Visits } from '../torch-save/pickled-state.ts';
+import {
+  countOf,
+  entriesOf,
+  listOf,
+  valueAt,
+  visit,
+  type Visits,
+  VISITS_OF_TENSOR,
+} from '../torch-save/pickled-state.ts';
 import { tensorsOf } from './read-model-states.ts';
 
 /** A part of a parameter in a flat tensor of one rank. */
@@ -29,6 +37,8 @@ export interface OptimizerStates {
   /** Ranks that share the state; one number for each group. */
   readonly partitions: readonly number[];
   readonly groups: readonly OptimizerGroup[];
+  /** Stage 3 within groups of ranks (MiCS), or with groups for each parameter (AutoEP): parts are not those of all ranks. */
+  readonly isGrouped: boolean;
 }
 
 /**
@@ -41,10 +51,12 @@ export function readOptimizerStates(value: PickleValue, visits: Visits): Optimiz
     throw new UnreadableSave('holds no optimizer_state_dict, so it is no file of optimizer states');
   const release = valueAt(state, 'ds_version') ?? valueAt(value, 'ds_version');
   const partitions = valueAt(state, 'partition_count');
+  const shard = valueAt(value, 'ds_config', 'zero_optimization', 'mics_shard_size');
   return {
     stage: stageOf(valueAt(state, 'zero_stage')),
     release: typeof release === 'string' ? release : undefined,
     partitions: (Array.isArray(partitions) ? partitions : [partitions]).flatMap((count) => countOf(count) ?? []),
+    isGrouped: (countOf(shard) ?? 0) > 0 || valueAt(state, 'ds_zero_partition_groups') !== undefined,
     groups: valueAt(state, 'fp32_flat_groups') === undefined ? dividedFlat(state, visits) : dividedEach(state, visits),
   };
 }
@@ -78,6 +90,7 @@ function optimizerGroup(
   state: PickleValue | undefined,
   visits: Visits,
 ): Omit<OptimizerGroup, 'fragments'> {
+  visit(visits, VISITS_OF_TENSOR);
   const step = valueAt(state, 'step');
   return {
     master: archivedTensor(master),

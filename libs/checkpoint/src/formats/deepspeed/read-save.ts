@@ -53,11 +53,13 @@ interface Found {
   readonly tensors: SavedTensor[];
   readonly objects: SavedObject[];
   readonly unreadable: { readonly path: string; readonly reason: string }[];
+  /** Ranks of the model whose model states were read. */
+  readonly ranks: Set<number>;
 }
 
 /** Reads the files whose names are those of DeepSpeed. */
 export function* readDeepspeed(files: readonly StoredFile[]): Reading<DeepspeedFiles> {
-  const found: Found = { models: [], optimizers: [], tensors: [], objects: [], unreadable: [] };
+  const found: Found = { models: [], optimizers: [], tensors: [], objects: [], unreadable: [], ranks: new Set() };
   const isModelDivided = files.some(({ path }) => readName(path)?.kind === 'model' && !path.includes('mp_rank_00_'));
   for (const file of files) {
     const name = readName(file.path);
@@ -85,15 +87,26 @@ function* addFile(found: Found, name: DeepspeedName, save: TorchSave, prefix: st
     case 'expert-optimizer':
       found.objects.push({ key: path.replace(/\.pt$/, ''), item: wholeOf(save) });
       return;
-    case 'model': {
-      const file = { path, mp: name.mp, dp: name.dp ?? 0, states: readModelStates(value, visits), places };
-      found.models.push(file);
-      yield* addModule(found, file, wholeOf(save), prefix);
+    case 'model':
+      yield* addModule(found, readModelFile(found, name, save), wholeOf(save), prefix);
       return;
-    }
     default:
       found.tensors.push(...(yield* placeAll(tensorsOf(value, visits), places, ownPrefix(name, prefix))));
   }
+}
+
+/** In stage 3 all ranks say the same of parameters: what the first one says is kept. */
+function readModelFile(found: Found, name: DeepspeedName & { readonly kind: 'model' }, save: TorchSave): ModelFile {
+  const states = readModelStates(save.value, visitsOf(save.bytes));
+  const own = { path: save.path, mp: name.mp, dp: name.dp ?? 0, places: new TensorPlaces(save) };
+  const isFirst = !found.ranks.has(name.mp);
+  found.ranks.add(name.mp);
+  const file = {
+    ...own,
+    states: isFirst ? states : { ...states, shapes: undefined, tensors: own.dp > 0 ? [] : states.tensors },
+  };
+  found.models.push(file);
+  return file;
 }
 
 /** In stage 3 all ranks save the same buffers: those of the first rank are all. */

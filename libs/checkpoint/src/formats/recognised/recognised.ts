@@ -31,7 +31,7 @@ const common = { indexFile: undefined, describeMissing: () => undefined, engines
 
 const TORCH_CHECKPOINTING_FILE = /^[^/]+_(\d{1,6})\.pt$/;
 /** meta-pytorch/torch_checkpointing: a file for each item and rank, and `metadata.pkl`, which says how tensors are placed on meshes. */
-export const TORCH_CHECKPOINTING = {
+const TORCH_CHECKPOINTING = {
   ...common,
   names: ['torch_checkpointing'],
   detect: (paths) => paths.has('metadata.pkl') && some(paths, TORCH_CHECKPOINTING_FILE),
@@ -39,7 +39,7 @@ export const TORCH_CHECKPOINTING = {
 } as const satisfies RecognisedFormat;
 
 /** ByteCheckpoint 0.0.3: three folders; two of them are like DCP, with raw bytes in place of archives. */
-export const BYTE_CHECKPOINT = {
+const BYTE_CHECKPOINT = {
   ...common,
   names: ['bytecheckpoint'],
   detect: (paths) =>
@@ -55,7 +55,7 @@ export const BYTE_CHECKPOINT = {
 
 const LOCAL_FILE = /^(?:.*\/)?iter_(\d{7,15})_(\d{1,6})_local\.pt(\.dirty)?$/;
 /** Local checkpoints of nvidia-resiliency-ext: a file for each rank on its own node; all ranks of the same number of ranks load them. */
-export const NVRX_LOCAL = {
+const NVRX_LOCAL = {
   ...common,
   names: ['nvrx_local'],
   detect: (paths) => some(paths, LOCAL_FILE),
@@ -75,7 +75,7 @@ export const NVRX_LOCAL = {
 } as const satisfies RecognisedFormat;
 
 /** Orbax: a folder for each item, in OCDBT or zarr. */
-export const ORBAX = {
+const ORBAX = {
   ...common,
   names: ['orbax'],
   detect: (paths) => some(paths, /^(?:orbax\.checkpoint|_CHECKPOINT_METADATA|(?:.*\/)?manifest\.ocdbt)$/),
@@ -88,7 +88,7 @@ export const ORBAX = {
 
 const RANK_METADATA = /^__(\d{1,6})\.metadata$/;
 /** PyTorch Distributed Checkpoint without collectives: each rank has metadata of its own, and only the same ranks load it. */
-export const DCP_RANK_LOCAL = {
+const DCP_RANK_LOCAL = {
   ...common,
   names: ['dcp_rank_local'],
   detect: (paths) => !paths.has('.metadata') && some(paths, RANK_METADATA),

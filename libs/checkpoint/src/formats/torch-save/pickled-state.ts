@@ -14,9 +14,21 @@ const BYTES_OF_ENTRY = 8;
 /** Small files share a dict or two. */
 const VISITS_OF_ANY = 1000;
 
+/** A tensor takes 60 bytes of a pickle, and its elements. */
+export const VISITS_OF_TENSOR = 6;
+
 /** The visits that a file of this size explains. */
 export function visitsOf(bytes: number): Visits {
   return { left: VISITS_OF_ANY + Math.floor(bytes / BYTES_OF_ENTRY) };
+}
+
+/**
+ * Counts what a walk makes of values that can be shared.
+ * @throws UnreadableSave if it is more than the size of the file explains.
+ */
+export function visit(visits: Visits, count: number): void {
+  visits.left -= count;
+  if (visits.left < 0) throw new UnreadableSave('uses its values more often than its size explains');
 }
 
 /** The value below these keys; undefined if one of them is not there. */
@@ -30,8 +42,7 @@ export function valueAt(value: Value, ...keys: readonly string[]): Value {
  */
 export function entriesOf(value: Value, visits: Visits): readonly (readonly [key: string, value: PickleValue])[] {
   const entries = dictOf(value)?.entries ?? [];
-  visits.left -= entries.length;
-  if (visits.left < 0) throw new UnreadableSave('uses its values more often than its size explains');
+  visit(visits, entries.length);
   const found: (readonly [string, PickleValue])[] = [];
   for (let at = 0; at + 1 < entries.length; at += 2) {
     const key = entries[at];

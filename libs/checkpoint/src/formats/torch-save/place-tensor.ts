@@ -9,12 +9,13 @@ import type { TorchSave } from './read-torch-save.ts';
 
 /** Finds the bytes of tensors in one file of `torch.save`. Tensors can share a storage. */
 export class TensorPlaces {
-  readonly #save: TorchSave;
+  /** Not what the file holds: a look keeps this for each rank. */
+  readonly #archive: StoredItem;
   readonly #records: ReadonlyMap<string, ArchiveRecord>;
   readonly #places = new Map<string, number>();
 
   constructor(save: TorchSave) {
-    this.#save = save;
+    this.#archive = { file: save.path, offset: 0, length: save.bytes };
     this.#records = new Map(save.records.map((record) => [record.name, record]));
   }
 
@@ -44,12 +45,13 @@ export class TensorPlaces {
         `holds ${String(record.bytes)} bytes for ${key}, whose elements of ${tensor.dtype} end at byte ${String((last + 1) * elementBytes)}`,
       );
     const start = yield* this.#placeOf(record);
-    if (!isRowMajor(tensor.shape, tensor.stride)) return { file: this.#save.path, offset: start, length: record.bytes };
+    if (!isRowMajor(tensor.shape, tensor.stride))
+      return { file: this.#archive.file, offset: start, length: record.bytes };
     const { from, count } = range ?? { from: 0, count: elements };
     if (from + count > elements)
       throw new UnreadableSave(`says that ${key} ends at element ${String(from + count)} of ${String(elements)}`);
     const offset = start + (tensor.storageOffset + from) * elementBytes;
-    return { file: this.#save.path, offset, length: count * elementBytes };
+    return { file: this.#archive.file, offset, length: count * elementBytes };
   }
 
   /** The number in a tensor of one float32 or int64; undefined if it is something else. */
@@ -66,7 +68,7 @@ export class TensorPlaces {
   *#placeOf(record: ArchiveRecord): Reading<number> {
     const known = this.#places.get(record.name);
     if (known !== undefined) return known;
-    const place = yield* placeOfPayload({ file: this.#save.path, offset: 0, length: this.#save.bytes }, record);
+    const place = yield* placeOfPayload(this.#archive, record);
     this.#places.set(record.name, place);
     return place;
   }
