@@ -28,6 +28,7 @@ export function* verifySafetensors(listed: readonly StoredFile[], options: LookO
     ...read.findings,
     ...index.findings,
     ...missingFiles(index.map, weights),
+    ...missingShards(weights),
     ...missingTensors(index.map, read),
     ...coverageOf(state, read.tensors),
     ...(isUpTo('V3', options) ? [NO_CHECKSUM] : []),
@@ -106,6 +107,17 @@ function missingFiles(map: ReadonlyMap<string, string>, weights: readonly Stored
     .map((file) => ({ level: 'V1', kind: 'incomplete', sentence: `File ${file} is not there; the index names it.` }));
 }
 
+/** Ranks number the files that they write distributed. A rank without a part of any tensor writes none (`HuggingFaceStorageWriter.write_data`). */
+function missingShards(weights: readonly StoredFile[]): readonly Finding[] {
+  const shards = new Set(weights.flatMap(({ path }) => SHARD_FILE.exec(path)?.[1] ?? []).map(Number));
+  const absent = [...shards].find((shard) => shard > 1 && !shards.has(shard - 1));
+  if (absent === undefined) return [];
+  const sentence = `No file of shard ${String(absent - 1)} is here, and one of shard ${String(absent)} is: either that rank had nothing to write, or its file is missing.`;
+  return [{ level: 'V1', kind: 'suspect', sentence }];
+}
+
+const SHARD_FILE = /(?:^|\/)shard-(\d{1,9})-model-\d+-of-\d+\.safetensors$/;
+
 function missingTensors(map: ReadonlyMap<string, string>, { tensors, paths }: ReadFiles): readonly Finding[] {
   const there = new Set(tensors.map(({ key, file }) => `${file}\0${key}`));
   return [...map]
@@ -138,13 +150,17 @@ function coverageOf({ tensors }: SavedState, filed: readonly Filed[]): readonly 
     tensors.filter(({ chunks, shape }) => chunks.some(({ sizes }) => sizes.length !== shape.length)),
   );
   const comparisons = allComparisons();
+  const isDistributed = filed.some(({ savedOffsets }) => savedOffsets !== undefined);
   const coverage = tensors
     .filter((tensor) => !uneven.has(tensor))
     .flatMap((tensor): Finding[] => {
       const end = describeCoverage(tensor, comparisons);
-      return end === undefined ? [] : [{ level: 'V1', kind: 'damaged', sentence: `Tensor ${tensor.key} ${end}.` }];
+      if (end === undefined) return [];
+      // Each rank wrote its part to a file of its own, so a part that is absent is a file that is absent.
+      const kind = isDistributed && end.startsWith('lacks') ? 'incomplete' : 'damaged';
+      return [{ level: 'V1', kind, sentence: `Tensor ${tensor.key} ${end}.` }];
     });
-  const unknownSize: readonly Finding[] = filed.some(({ savedOffsets }) => savedOffsets !== undefined)
+  const unknownSize: readonly Finding[] = isDistributed
     ? [
         {
           level: 'V1',
