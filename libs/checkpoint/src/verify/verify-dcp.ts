@@ -50,7 +50,7 @@ function checkTimes(files: readonly StoredFile[], metadata: StoredFile): readonl
   const finishedMs = metadata.writtenMs;
   if (finishedMs === undefined) return [];
   const later = files.filter(
-    ({ path, writtenMs }) => path.endsWith('.distcp') && (writtenMs ?? 0) > finishedMs + CLOCK_SKEW_MS,
+    ({ path, writtenMs }) => isRankFile(path) && (writtenMs ?? 0) > finishedMs + CLOCK_SKEW_MS,
   );
   const [first] = later;
   if (first === undefined) return [];
@@ -58,14 +58,37 @@ function checkTimes(files: readonly StoredFile[], metadata: StoredFile): readonl
   return [{ level: 'V0', kind: 'suspect', sentence }];
 }
 
-/** Files that the metadata does not name, such as `common.pt` of Megatron: nothing here reads them, so nothing is said of them. */
+/**
+ * Files that the metadata does not name, such as `common.pt` of Megatron: nothing here reads them, so nothing is said of them. A rank's file
+ * among them stayed from another save. An empty one is the file of a thread that had nothing to write.
+ */
 function unreadFiles(state: SavedState, files: readonly StoredFile[]): readonly Finding[] {
   const named = new Set(itemsOf(state).map(({ file }) => file));
   const unread = files.filter(({ path }) => path !== DCP_INDEX_FILE && !named.has(path));
-  const [first] = unread;
+  const ofRanks = unread.filter(({ path }) => isRankFile(path));
+  return [
+    ...describeUnread(
+      'suspect',
+      ofRanks.filter(({ bytes }) => bytes > 0),
+      'two saves can be mixed here',
+    ),
+    ...describeUnread(
+      'unverifiable',
+      unread.filter(({ path }) => !isRankFile(path)),
+      'nothing here reads them',
+    ),
+  ];
+}
+
+function describeUnread(kind: FindingKind, files: readonly StoredFile[], consequence: string): readonly Finding[] {
+  const [first] = files;
   if (first === undefined) return [];
-  const sentence = `${String(unread.length)} files, such as ${first.path}, are not named by ${DCP_INDEX_FILE} and were not looked at.`;
-  return [{ level: 'V1', kind: 'unverifiable', sentence }];
+  const sentence = `${DCP_INDEX_FILE} does not name ${String(files.length)} files, such as ${first.path}: ${consequence}.`;
+  return [{ level: 'V1', kind, sentence }];
+}
+
+function isRankFile(path: string): boolean {
+  return path.endsWith('.distcp');
 }
 
 /** Whether all items are where the save says, and whether chunks are their tensors. */

@@ -34,9 +34,10 @@ export function* verifySafetensors(listed: readonly StoredFile[], options: LookO
     ...read.findings,
     ...index.findings,
     ...missingFiles(index.map, weights),
+    ...missingShards(weights),
     ...missingTensors(index.map, read),
     ...staleIndex(index, read, listed),
-    ...coverageOf(state, read.tensors, weights),
+    ...coverageOf(state, read.tensors),
     ...(isUpTo('V3', options) ? [NO_CHECKSUM] : []),
   ];
   return { state, findings };
@@ -130,6 +131,17 @@ function missingFiles(map: ReadonlyMap<string, string>, weights: readonly Stored
     .map((file) => ({ level: 'V1', kind: 'incomplete', sentence: `File ${file} is not there; the index names it.` }));
 }
 
+/** Ranks number the files that they write distributed. A rank without a part of any tensor writes none (`HuggingFaceStorageWriter.write_data`). */
+function missingShards(weights: readonly StoredFile[]): readonly Finding[] {
+  const shards = new Set(weights.flatMap(({ path }) => SHARD_FILE.exec(path)?.[1] ?? []).map(Number));
+  const absent = [...shards].find((shard) => shard > 1 && !shards.has(shard - 1));
+  if (absent === undefined) return [];
+  const sentence = `No file of shard ${String(absent - 1)} is here, and one of shard ${String(absent)} is: either that rank had nothing to write, or its file is missing.`;
+  return [{ level: 'V1', kind: 'suspect', sentence }];
+}
+
+const SHARD_FILE = /(?:^|\/)shard-(\d{1,9})-model-\d+-of-\d+\.safetensors$/;
+
 function missingTensors(map: ReadonlyMap<string, string>, { tensors, paths }: ReadFiles): readonly Finding[] {
   const there = new Set(tensors.map(({ key, file }) => `${file}\0${key}`));
   return [...map]
@@ -187,41 +199,22 @@ function joined(tensors: readonly Filed[]): readonly SavedTensor[] {
   });
 }
 
-/** A file that PyTorch wrote distributed; the group is the rank, from 1. */
-const OF_RANK = /(?:^|\/)shard-(\d{1,6})-model-\d+-of-\d+\.safetensors$/;
-
-/** Ranks below the highest one without a file; the ranks above it are not known. */
-function missingRanks(weights: readonly StoredFile[]): readonly number[] {
-  const ranks = new Set(weights.flatMap(({ path }) => OF_RANK.exec(path)?.[1] ?? []).map(Number));
-  const last = [...ranks].reduce((most, rank) => Math.max(most, rank), 0);
-  return Array.from({ length: last }, (_, at) => at + 1).filter((rank) => !ranks.has(rank));
-}
-
-function coverageOf(
-  { tensors }: SavedState,
-  filed: readonly Filed[],
-  weights: readonly StoredFile[],
-): readonly Finding[] {
+function coverageOf({ tensors }: SavedState, filed: readonly Filed[]): readonly Finding[] {
   const uneven = new Set(
     tensors.filter(({ chunks, shape }) => chunks.some(({ sizes }) => sizes.length !== shape.length)),
   );
   const comparisons = allComparisons();
+  const isDistributed = filed.some(({ savedOffsets }) => savedOffsets !== undefined);
   const coverage = tensors
     .filter((tensor) => !uneven.has(tensor))
     .flatMap((tensor): Finding[] => {
       const end = describeCoverage(tensor, comparisons);
-      return end === undefined ? [] : [{ level: 'V1', kind: 'damaged', sentence: `Tensor ${tensor.key} ${end}.` }];
+      if (end === undefined) return [];
+      // Each rank wrote its part to a file of its own, so a part that is absent is a file that is absent.
+      const kind = isDistributed && end.startsWith('lacks') ? 'incomplete' : 'damaged';
+      return [{ level: 'V1', kind, sentence: `Tensor ${tensor.key} ${end}.` }];
     });
-  const lost = coverage.length > 0 ? missingRanks(weights) : [];
-  // A rank without a part of any tensor has no file; if parts are missing, that file had them.
-  if (lost.length > 0) {
-    const sentence = `Files of ${String(lost.length)} ranks, such as shard-${String(lost[0]).padStart(5, '0')}-model-…, are not there.`;
-    return [
-      { level: 'V1', kind: 'incomplete', sentence },
-      ...coverage.map((finding) => ({ ...finding, kind: 'incomplete' as const })),
-    ];
-  }
-  const unknownSize: readonly Finding[] = filed.some(({ savedOffsets }) => savedOffsets !== undefined)
+  const unknownSize: readonly Finding[] = isDistributed
     ? [
         {
           level: 'V1',
