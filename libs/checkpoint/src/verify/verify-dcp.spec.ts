@@ -55,7 +55,7 @@ describe('a sound save of PyTorch', () => {
     ['without CRCs: nothing shows whether its content is right', 'dcp-no-crc-2.15.0', 'unverifiable'],
     ['in safetensors of each rank', 'dcp-safetensors-2.15.0', 'unverifiable'],
     ['in safetensors made whole', 'dcp-safetensors-consolidated-2.15.0', 'unverifiable'],
-  ])('%s is %3$s', (_what, name, verdict) => {
+  ])('%s (%s) is %s', (_what, name, verdict) => {
     expect(look(fixtureSave(name)).verdict).toBe(verdict);
   });
 
