@@ -11,7 +11,7 @@ import {
   MAX_FINDINGS,
   type VerificationLevel,
 } from '@coxswain/api-types';
-import { contentsOf, type Reading, type SaveLook, type StoredFile, verifySave } from '@coxswain/checkpoint';
+import { contentsOf, hasReader, type Reading, type SaveLook, type StoredFile, verifySave } from '@coxswain/checkpoint';
 import { safeText } from '@coxswain/safe-text';
 import { type CheckpointFiles, errnoOf } from './checkpoint-files.ts';
 import { type CheckpointOnDisk, readManifest } from './checkpoint-verification.ts';
@@ -72,6 +72,7 @@ async function inspectOnce(checkpoint: CheckpointOnDisk, options: InspectOptions
   const { directory } = checkpoint;
   const { level, by, files, onAnswer } = options;
   const manifest = await readManifest(checkpoint, files);
+  if (!hasReader(manifest.format)) return {};
   const listed = await listOnDisk(
     directory,
     manifest.files.map(({ path }) => path),

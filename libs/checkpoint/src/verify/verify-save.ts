@@ -87,9 +87,9 @@ const BROKEN_MANIFEST: Finding = {
   sentence: `File ${MANIFEST_FILE} is no manifest of a checkpoint.`,
 };
 
-/** Whether anything can be read from the bytes of a save that its manifest calls this; one with an unknown name may be of a known format. */
+/** Whether more than sizes can be read of a save that its manifest calls this; one with an unknown name may be of a known format. */
 export function hasReader(format: string): boolean {
-  // Files of the stand-in engine hold no tensors.
+  // Files of the stand-in engine hold no tensors, and their sizes were compared with the manifest.
   return !REFERENCE.names.some((name) => name === format);
 }
 
