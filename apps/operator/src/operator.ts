@@ -1,3 +1,4 @@
+/** A little over 400 lines: it makes every part of the operator and connects them. */
 import { ANNOTATIONS, versionProblem } from '@coxswain/api-types';
 import { createKubeClient, LeaderLease, sleep, systemClock, type Clock, type KubeClient } from '@coxswain/kube';
 import { type EndArbiter, NOTICE_RULES } from '@coxswain/lifecycle';

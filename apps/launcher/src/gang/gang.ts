@@ -1,3 +1,4 @@
+/** A little over 400 lines: all that one pod's processes of a gang do together. */
 import {
   EXIT_CODES,
   formatRanks,

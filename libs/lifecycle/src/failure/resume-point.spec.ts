@@ -1,3 +1,4 @@
+/** More than 400 lines: one table of checkpoints, from which each sentence starts again. */
 import type { Attempt, Checkpoint, ResumeFrom, TrainingJobStatus } from '@coxswain/api-types';
 import { findCondition } from '@coxswain/api-types';
 import { aVerification } from '@coxswain/api-types/testing';

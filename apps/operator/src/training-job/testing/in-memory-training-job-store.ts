@@ -1,3 +1,4 @@
+/** A little over 400 lines: the whole port TrainingJobStore, in memory. */
 import {
   API_GROUP_VERSION,
   FINALIZER,
