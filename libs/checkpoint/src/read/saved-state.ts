@@ -34,6 +34,7 @@ export interface SavedTensor {
   readonly shape: readonly number[];
   /** undefined: neither its name nor its format says. */
   readonly kind?: TensorKind;
+  /** A reader can make them each time that they are read: read those of one tensor, then those of the next. */
   readonly chunks: readonly SavedChunk[];
 }
 
