@@ -63,6 +63,17 @@ describe('reading ahead', () => {
     expect([file.fetched(), file.mostRunning]).toEqual([1024 * KIB, LIMITS.parallel]);
   });
 
+  it('reads on where each item is read from its end first, as archives are', async () => {
+    const file = new RecordedFile(512 * KIB);
+    const reader = readerOf(file);
+    for (let item = 0; item < 512 * KIB; item += 4 * KIB) {
+      await reader.read('file', item + 4 * KIB - 64, 64);
+      await reader.read('file', item, 4 * KIB);
+    }
+    expect(file.fetched()).toBe(512 * KIB);
+    expect(file.requests.length).toBeLessThan(75); // 256 reads.
+  });
+
   it('fetches little around reads that are far from each other', async () => {
     const file = new RecordedFile(1024 * KIB);
     const reader = readerOf(file);

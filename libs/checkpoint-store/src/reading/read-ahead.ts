@@ -94,12 +94,15 @@ export class ReadAhead {
     return undefined;
   }
 
-  /** Starts to fetch the bytes from `at` on: up to `end`, or more if the reader has come through the bytes before. */
+  /**
+   * Starts to fetch the bytes from `at` on: up to `end`, or more if the reader has come through the bytes before. A gap that is smaller than
+   * what the reader has come through is fetched too: readers of archives look at the end of an item first.
+   */
   #fetch(path: string, at: number, end: number): Range {
     const { leastBytes, pieceBytes } = this.#limits;
-    const before = this.#throughTo(path, at);
-    const wanted = Math.max(end - at, leastBytes, Math.min(before, pieceBytes));
-    return this.#start(path, at, Math.min(wanted, pieceBytes), before);
+    const { start, before } = this.#continued(path, at);
+    const wanted = Math.max(end - start, at - start + leastBytes, Math.min(before, pieceBytes));
+    return this.#start(path, start, Math.min(wanted, pieceBytes), before);
   }
 
   /** Keeps fetching ahead of `at` if it was reached through the bytes before it. */
@@ -126,10 +129,27 @@ export class ReadAhead {
     return range;
   }
 
-  /** Bytes without a gap that end at `at`. */
-  #throughTo(path: string, at: number): number {
-    for (const range of this.#ranges.get(path) ?? []) if (range.end === at) return range.before + at - range.start;
-    return 0;
+  /** Where to fetch from for a read at `at`, and how many bytes were fetched without a gap before that. */
+  #continued(path: string, at: number): { readonly start: number; readonly before: number } {
+    let nearest: Range | undefined;
+    for (const range of this.#ranges.get(path) ?? [])
+      if (range.end <= at && range.end > (nearest?.end ?? -1)) nearest = range;
+    if (nearest === undefined) return { start: at, before: 0 };
+    const through = this.#through(nearest);
+    const isNear = at - nearest.end <= Math.min(through, this.#limits.pieceBytes / 2);
+    return isNear ? { start: nearest.end, before: through } : { start: at, before: 0 };
+  }
+
+  /** Bytes without a gap up to the end of a range, up to a piece. */
+  #through(range: Range): number {
+    let first = range;
+    const all = [...(this.#ranges.get(range.path) ?? [])];
+    while (range.end - first.start + first.before < this.#limits.pieceBytes) {
+      const previous = all.find(({ end }) => end === first.start);
+      if (previous === undefined) break;
+      first = previous;
+    }
+    return range.end - first.start + first.before;
   }
 
   #nextAfter(path: string, at: number): number {
