@@ -81,6 +81,12 @@ const beginning = (observed: Observed): string => {
 
 const message = (status: TrainingJobStatus): string => findCondition(status.conditions, 'Placed')?.message ?? '';
 
+it('the status names no checkpoint whose bytes were found incomplete', () => {
+  const status = { checkpoint: { name: nameOf(40), step: 40 } };
+  const seen = restarting({ checkpoints: [at(20), foundIncomplete(40)], status });
+  expect(settled(seen).status.checkpoint).toEqual({ name: nameOf(20), step: 20 });
+});
+
 describe('without a request, a job begins', () => {
   it.each<[string, Parameters<typeof restarting>[0], string]>([
     ['from scratch where nothing was ever saved', {}, 'scratch'],
