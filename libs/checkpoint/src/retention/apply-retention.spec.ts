@@ -139,15 +139,13 @@ describe('for every set of saves and every policy, retention', () => {
     },
     { requiredKeys: ['step', 'layout'] },
   );
-  const anySaves = fc
-    .array(anySave, { maxLength: 12 })
-    .map((all) =>
-      all.map(({ pin, ...rest }, index): RetainedSave => ({
-        ...rest,
-        name: `s${String(index)}`,
-        ...(pin && index % 5 === 0 && { pin }),
-      })),
-    );
+  const anySaves = fc.array(anySave, { maxLength: 12 }).map((all) =>
+    all.map(({ pin, ...rest }, index): RetainedSave => ({
+      ...rest,
+      name: `s${String(index)}`,
+      ...(pin && index % 5 === 0 && { pin }),
+    })),
+  );
   const anyPolicy = fc.record(
     {
       keepNewestVerified: fc.integer({ min: 1, max: 4 }),
