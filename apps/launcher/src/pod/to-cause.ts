@@ -29,7 +29,7 @@ export function toCause(
   verdict: Verdict,
   about: Ended & { readonly work?: TerminationCause['work'] },
 ): TerminationCause {
-  const { settings, reporter, gang, assignment, work } = about;
+  const { settings, reporter, assignment, work } = about;
   const { lastStep } = reporter;
   const incarnation = assignment?.incarnation ?? 1;
   return fitCause({
