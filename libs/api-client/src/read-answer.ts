@@ -2,8 +2,7 @@
 import type { z } from 'zod';
 
 /** The answer, or the place at which this release does not understand it. */
-type ReadAnswer<T> =
-  { readonly isRead: true; readonly answer: T } | { readonly isRead: false; readonly at: string };
+type ReadAnswer<T> = { readonly isRead: true; readonly answer: T } | { readonly isRead: false; readonly at: string };
 
 /** What a name means; the name itself if this release does not know it. */
 export function meaningOf(meanings: Readonly<Record<string, string>>, name: string): string {

@@ -66,6 +66,20 @@ it.each<[what: string, found: [VerificationLevel, verdict: string], message: Reg
   },
 );
 
+it('gives no verdict where the manifest no longer reads right after the save was found broken', async () => {
+  const { directory, manifestSha256 } = aDcpCheckpointIn(root, (path) => rmSync(join(path, SHARD)));
+  const checkpoint = { directory: join(root, directory), manifestSha256 };
+  const manifest = join(checkpoint.directory, 'manifest.json');
+  let answers = 0;
+  // The last answer before the manifest is read once more.
+  const onAnswer = (): void => {
+    answers += 1;
+    if (files.pauses === 2) writeFileSync(manifest, 'x');
+  };
+  await expect(inspectSave(checkpoint, { level: 'V1', by: 'Worker', files, onAnswer })).rejects.toThrow(/manifest/);
+  expect(answers).toBeGreaterThan(2);
+});
+
 it('says nothing of a format that no reader knows', async () => {
   const { directory, manifestSha256 } = aCheckpointIn(root);
   const checkpoint = { directory: join(root, directory), manifestSha256 };

@@ -11,7 +11,15 @@ import {
   MAX_FINDINGS,
   type VerificationLevel,
 } from '@coxswain/api-types';
-import { contentsOf, hasReader, type Reading, type SaveLook, type StoredFile, verifySave } from '@coxswain/checkpoint';
+import {
+  contentsOf,
+  hasReader,
+  MANIFEST_FILE,
+  type Reading,
+  type SaveLook,
+  type StoredFile,
+  verifySave,
+} from '@coxswain/checkpoint';
 import { safeText } from '@coxswain/safe-text';
 import { type CheckpointFiles, errnoOf } from './checkpoint-files.ts';
 import { type CheckpointOnDisk, readManifest } from './checkpoint-verification.ts';
@@ -59,11 +67,18 @@ export function isBroken(verification: CheckpointVerification | undefined): bool
   return verification?.verdict === 'damaged' || verification?.verdict === 'incomplete';
 }
 
-/** Inspects the files that the manifest lists. Reads again, some seconds later, before it finds a save broken. */
+/**
+ * Inspects the files that the manifest lists. Reads again, some seconds later, before it finds a save broken, and then the manifest once more: its SHA-256 is
+ * known, so where it does not read right, storage is to blame.
+ */
 export async function inspectSave(checkpoint: CheckpointOnDisk, options: InspectOptions): Promise<SaveInspection> {
   for (let tried = 1; ; tried++) {
     const inspection = await inspectOnce(checkpoint, options);
-    if (tried === TRIES || !isBroken(inspection.verification)) return inspection;
+    if (!isBroken(inspection.verification)) return inspection;
+    if (tried === TRIES) {
+      await readManifest(checkpoint, options.files);
+      return inspection;
+    }
     await options.files.pause(PAUSE_MS);
   }
 }
@@ -73,13 +88,11 @@ async function inspectOnce(checkpoint: CheckpointOnDisk, options: InspectOptions
   const { level, by, files, onAnswer } = options;
   const manifest = await readManifest(checkpoint, files);
   if (!hasReader(manifest.format)) return {};
-  const listed = await listOnDisk(
-    directory,
-    manifest.files.map(({ path }) => path),
-    onAnswer,
-  );
+  const paths = manifest.files.map(({ path }) => path);
+  // Its SHA-256 are the checksums of files that have none.
+  const listed = await listOnDisk(directory, level === 'V3' ? [MANIFEST_FILE, ...paths] : paths, onAnswer);
   const disk = new SaveReader(directory, onAnswer);
-  const look = await disk.run(verifySave(listed, { level, crc32 }));
+  const look = await disk.run(verifySave(listed, { level, crc32, sha256 }));
   if (look.state === undefined && look.verdict === 'unverifiable') return {};
   const contents = contentsOf(look, createHash('sha256'));
   const { verdict } = look;
@@ -94,6 +107,11 @@ async function inspectOnce(checkpoint: CheckpointOnDisk, options: InspectOptions
     },
     ...(contents === undefined ? {} : { contents }),
   };
+}
+
+function sha256(): { readonly update: (bytes: Uint8Array) => void; readonly hex: () => string } {
+  const hash = createHash('sha256');
+  return { update: (bytes) => void hash.update(bytes), hex: () => hash.digest('hex') };
 }
 
 /** The worst first. Names of tensors and files are text that an engine chose. */

@@ -25,6 +25,6 @@ export function aCheckpointIn(saveDirectory: string, step = 10, ranks = 1): Save
   return { kind: 'checkpointSaved', step, directory, bytes: 8 * ranks, files: ranks, manifestSha256: sha256(manifest) };
 }
 
-export function sha256(text: string): string {
+export function sha256(text: string | Uint8Array): string {
   return createHash('sha256').update(text).digest('hex');
 }

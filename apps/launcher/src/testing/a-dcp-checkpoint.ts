@@ -18,7 +18,7 @@ export function aDcpCheckpointIn(saveDirectory: string, spoil: (path: string) =>
   const files = readdirSync(path).map((name) => ({
     path: name,
     bytes: statSync(join(path, name)).size,
-    sha256: sha256(readFileSync(join(path, name), 'latin1')),
+    sha256: sha256(readFileSync(join(path, name))),
   }));
   const manifest = JSON.stringify({
     formatVersion: 1,

@@ -5,3 +5,14 @@ export class UnreadableSave extends Error {
     this.name = 'UnreadableSave';
   }
 }
+
+/**
+ * Metadata in a form that nothing here reads: a newer protocol, or another class of PyTorch. An engine that is newer than these readers may write it, so it
+ * shows no damage.
+ */
+export class UnknownForm extends UnreadableSave {
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'UnknownForm';
+  }
+}

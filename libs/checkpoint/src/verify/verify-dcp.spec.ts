@@ -151,6 +151,30 @@ describe('a damaged save of PyTorch is found, and where', () => {
       (save) => replaceFirst(save, '.metadata', 'K\x06K\x03\x86', 'K\x06K\x09\x86'),
     ],
     [
+      'metadata of a newer pickle protocol, which shows no damage',
+      ['unverifiable', 'V1'],
+      /protocol 6; protocols 0 to 5 are read/,
+      (save) => overwrite(save, '.metadata', 1, 6),
+    ],
+    [
+      'another class of PyTorch in place of the metadata, which shows no damage',
+      ['unverifiable', 'V1'],
+      /something else where .*Metadata belongs: torch\..*\.Metadatb/,
+      (save) => replaceFirst(save, '.metadata', '\x08Metadata', '\x08Metadatb'),
+    ],
+    [
+      'a class of another package in place of the metadata',
+      ['damaged', 'V1'],
+      /something else where .*Metadata belongs\.$/,
+      (save) =>
+        replaceFirst(
+          save,
+          '.metadata',
+          'torch.distributed.checkpoint.metadata',
+          'march.distributed.checkpoint.metadata',
+        ),
+    ],
+    [
       'another dtype in the metadata than in the payload',
       ['damaged', 'V2'],
       /columnMajor .* holds int32, and the save says uint8/,

@@ -3,7 +3,7 @@ import { DCP_INDEX_FILE } from '../formats/dcp/dcp.ts';
 import { readDcpMetadata } from '../formats/dcp/dcp-metadata.ts';
 import { readBytes, type Reading, type StoredFile } from '../read/save-files.ts';
 import type { SavedState } from '../read/saved-state.ts';
-import { UnreadableSave } from '../read/unreadable-save.ts';
+import { UnknownForm, UnreadableSave } from '../read/unreadable-save.ts';
 import { checkContent, type ItemPromise, openItem } from './archives.ts';
 import { allComparisons, describeCoverage } from './coverage.ts';
 import type { Finding, FindingKind, Level } from './finding.ts';
@@ -22,7 +22,7 @@ export function* verifyDcp(listed: readonly StoredFile[], options: LookOptions):
     return failed('V0', 'incomplete', `The save has no ${DCP_INDEX_FILE}: it was not finished.`);
   if (metadata.isLink === true) return failed('V0', 'damaged', `${DCP_INDEX_FILE} is a link, which is not followed.`);
   const state = yield* readState(metadata);
-  if ('sentence' in state) return failed('V1', 'damaged', state.sentence);
+  if ('sentence' in state) return failed('V1', state.kind, state.sentence);
   const structure = isUpTo('V1', options) ? checkStructure(state, listed) : [];
   const findings = [...checkTimes(listed, metadata), ...structure, ...unreadFiles(state, listed)];
   const isBroken = findings.some(({ kind }) => kind === 'damaged' || kind === 'incomplete');
@@ -34,14 +34,18 @@ function failed(level: Level, kind: FindingKind, sentence: string): Look {
   return { state: undefined, findings: [{ level, kind, sentence }] };
 }
 
-function* readState({ bytes }: StoredFile): Reading<SavedState | { readonly sentence: string }> {
+function* readState({ bytes }: StoredFile): Reading<SavedState | Pick<Finding, 'kind' | 'sentence'>> {
   if (bytes > MAX_METADATA)
-    return { sentence: `${DCP_INDEX_FILE} has ${String(bytes)} bytes, more than any checkpoint needs.` };
+    return {
+      kind: 'unverifiable',
+      sentence: `${DCP_INDEX_FILE} has ${String(bytes)} bytes; at most ${String(MAX_METADATA)} are read.`,
+    };
   try {
     return readDcpMetadata(yield* readBytes(DCP_INDEX_FILE, 0, bytes));
   } catch (error) {
-    if (error instanceof UnreadableSave) return { sentence: `${DCP_INDEX_FILE} cannot be read: ${error.message}.` };
-    throw error;
+    if (!(error instanceof UnreadableSave)) throw error;
+    const kind = error instanceof UnknownForm ? 'unverifiable' : 'damaged';
+    return { kind, sentence: `${DCP_INDEX_FILE} cannot be read: ${error.message}.` };
   }
 }
 

@@ -1,6 +1,6 @@
 /** Reads `.metadata` of PyTorch Distributed Checkpoint, which Megatron's `torch_dist` writes too. */
 import type { SavedChunk, SavedObject, SavedState, SavedTensor, StoredItem } from '../../read/saved-state.ts';
-import { UnreadableSave } from '../../read/unreadable-save.ts';
+import { UnknownForm, UnreadableSave } from '../../read/unreadable-save.ts';
 import { usualDtype } from '../../read/dtypes.ts';
 import { PickleDict, PickleGlobal, PickleObject, type PickleValue } from '../pickle/pickle-value.ts';
 import { readPickle } from '../pickle/read-pickle.ts';
@@ -168,11 +168,18 @@ function isA(value: PickleValue, name: string): boolean {
 
 function stateOf(value: PickleValue, path: string): PickleDict {
   if (value instanceof PickleObject && value.path === path && value.state instanceof PickleDict) return value.state;
-  throw new UnreadableSave(`It holds something else where ${path} belongs`);
+  throw somethingElse(value, path);
+}
+
+/** A class of PyTorch or Megatron may have taken the place of the one that is known; nothing else belongs here. */
+function somethingElse(value: PickleValue, path: string): UnreadableSave {
+  const reason = `It holds something else where ${path} belongs`;
+  const found = value instanceof PickleObject ? (value.path ?? '') : '';
+  return /^(?:torch|megatron)\./.test(found) ? new UnknownForm(`${reason}: ${found}`) : new UnreadableSave(reason);
 }
 
 /** The row that the state of an object was kept as. */
 function rowOf(value: PickleValue, path: string): number {
   if (value instanceof PickleObject && value.path === path && typeof value.state === 'number') return value.state;
-  throw new UnreadableSave(`It holds something else where ${path} belongs`);
+  throw somethingElse(value, path);
 }

@@ -1,5 +1,5 @@
 /** Reads Python pickles without Python: nothing is imported, nothing is run, an unknown class is data. */
-import { UnreadableSave } from '../../read/unreadable-save.ts';
+import { UnknownForm, UnreadableSave } from '../../read/unreadable-save.ts';
 import { OP } from './opcodes.ts';
 import { PickleBytes } from './pickle-bytes.ts';
 import { type CallForm, FormsByClass, keepState, type PickleForms, type StateForm } from './pickle-forms.ts';
@@ -129,7 +129,7 @@ class PickleMachine {
   }
 
   #protocol(version: number): boolean {
-    if (version > 5) throw new UnreadableSave(`it is of protocol ${String(version)}; protocols 0 to 5 are read`);
+    if (version > 5) throw new UnknownForm(`it is of protocol ${String(version)}; protocols 0 to 5 are read`);
     return true;
   }
 
