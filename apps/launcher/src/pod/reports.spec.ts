@@ -356,14 +356,23 @@ function mostReported(stepsPerSecond: number, sinceMs: number): number {
 }
 
 describe('the bytes of a save', () => {
+  /** The ranks run until the save is judged: once they have ended, little time is left for its bytes. */
   async function saved(spoil?: (path: string) => void, listensTo: readonly string[] = ['contents']) {
     const operator = await anOperator();
     operator.listensTo = listensTo;
-    const launcher = await launch([operator.url], { engine: `${UNTIL_END}; cat facts >&3` });
+    const launcher = await launch([operator.url], {
+      engine: `while [ ! -e ready ]; do sleep 0.02; done; cat facts >&3; ${UNTIL_END}`,
+    });
     writeFileSync(launcher.path('facts'), `${JSON.stringify(aDcpCheckpointIn(launcher.directory, spoil))}\n`);
+    writeFileSync(launcher.path('ready'), '');
+    const reported = (): readonly object[] => operator.ofKind('checkpointSaved').map(({ checkpoint }) => checkpoint);
+    await eventually(
+      'the save to be judged',
+      () => reported().length > 0 || launcher.stderr.includes('is not reported'),
+    );
     writeFileSync(launcher.path('end'), '');
     expect(await launcher.exited).toBe(0);
-    return { reported: operator.ofKind('checkpointSaved').map(({ checkpoint }) => checkpoint), launcher };
+    return { reported: reported(), launcher };
   }
 
   it('are reported with the save, and to an operator that does not read them are not', async () => {
