@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * What the status of a Checkpoint says of its bytes, and each verification of it. An older API beside this one writes neither: its rows get them with the next
- * change of their object.
+ * What the status of a Checkpoint says of its bytes, and each verification of it. An older API beside this one writes neither. The projection compares these
+ * columns with each object when the API starts, so no statement fills them here.
  */
 export class RecordWhatCheckpointsHold1795884000000 implements MigrationInterface {
   readonly name = 'RecordWhatCheckpointsHold1795884000000';

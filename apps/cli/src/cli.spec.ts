@@ -468,6 +468,17 @@ describe('reading', () => {
       /\n20 +1 +Complete +1\.5 MiB +torch_dcp +sound \(V3\) +weights only, pinned +/,
     ],
     [
+      'checkpoints that nothing describes are not called weights',
+      ['checkpoints', 'tiny-gpt'],
+      {
+        ...FOUND,
+        [`GET ${JOB}/checkpoints`]: {
+          json: { items: [aCheckpointRecord({ format: 'orbax', contents: someContents({ tensors: 0, holds: {} }) })] },
+        },
+      },
+      /\n20 +1 +Complete +1\.5 MiB +orbax +- +- +/,
+    ],
+    [
       'a checkpoint that could not be loaded is listed as suspect',
       ['checkpoints', 'tiny-gpt'],
       { ...FOUND, [`GET ${JOB}/checkpoints`]: { json: { items: [aCheckpointRecord({ isSuspect: true })] } } },

@@ -35,7 +35,7 @@ describe('an answer of a newer server', () => {
   it.each<[string, z.ZodType, unknown, string]>([
     ['a name that is no text', Known, { kind: 7, state: 'on' }, 'kind'],
     ['a name that is missing', Known, { state: 'on' }, 'kind'],
-    ['a number that is a text, beside an unknown name', Known, { kind: 'c', step: 'x', state: 'on' }, 'kind'],
+    ['a number that is a text, beside an unknown name', Known, { kind: 'c', step: 'x', state: 'on' }, 'step'],
     ['something else', IncidentList, { hello: 'world' }, 'items'],
   ])('is refused with its place if it has %s', (_what, schema, answer, at) => {
     expect(readAnswer(schema, answer)).toEqual({ isRead: false, at });

@@ -28,8 +28,9 @@ export function readAnswer<S extends z.ZodType>(schema: S, answer: unknown): Rea
   const issues = parsed.error.issues.filter((issue) => !isOfSpec(issue));
   // A spec that was made in the cluster is what the cluster let pass; one that we would have refused must not hide all others of its list.
   if (issues.length === 0) return { isRead: true, answer: answer as z.output<S> };
+  const wrong = issues.find((issue) => unknownNameOf(issue, answer) === undefined);
+  if (wrong !== undefined) return { isRead: false, at: wrong.path.join('.') };
   const unknown = issues.flatMap((issue) => unknownNameOf(issue, answer) ?? []);
-  if (unknown.length < issues.length) return { isRead: false, at: (issues[0]?.path ?? []).join('.') };
   return readWithout(schema, answer, unknown);
 }
 

@@ -91,7 +91,9 @@ export const CheckpointContents = z
       .meta({ id: 'CheckpointHolds' }),
     isResumable: z
       .boolean()
-      .describe('Whether training resumes from it with its optimizer. false: it holds weights alone.'),
+      .describe(
+        'Whether training resumes from it with its optimizer. false: it holds weights alone, or nothing says what it holds.',
+      ),
     geometry: z
       .string()
       .regex(/^[0-9a-f]{64}$/)

@@ -637,7 +637,7 @@ export const JobObstacle = z
     effect: z
       .enum(['NeedsChange', 'Waits', 'MayFail'])
       .describe(
-        'NeedsChange: the job never starts as things are. Waits: it starts by itself once other jobs end. MayFail: it starts, and the planner predicts that it fails.',
+        'NeedsChange: the job never starts as things are. Waits: it starts by itself once other jobs end, or on fewer GPUs if minGpus allows it. MayFail: it starts, and the planner predicts that it fails.',
       ),
   })
   .meta({ id: 'JobObstacle' });

@@ -65,6 +65,8 @@ describe('ranks without a stack', () => {
     ],
     ['Ranks 0-3: its process is not running', { ranks: '0-3', why: 'notRunning' }],
     ['Ranks 0,8: the launcher of its pod is not connected', { ranks: '0,8', why: 'notConnected' }],
+    ['Rank 1: asleep', { ranks: '1', why: 'asleep' as RankSilence }],
+    ['Rank 1: toString', { ranks: '1', why: 'toString' as RankSilence }],
   ])('are explained: %s', (want, silent) => {
     expect(silenceWords(silent)).toBe(want);
   });

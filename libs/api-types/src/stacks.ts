@@ -94,7 +94,9 @@ export type JobStacks = z.infer<typeof JobStacks>;
 /** `Rank 5 on node gpu-b: its process is stopped by a signal (state T)` */
 export function silenceWords({ ranks, why, node }: SilentRanks): string {
   const who = /^\d+$/.test(ranks) ? `Rank ${ranks}` : `Ranks ${ranks}`;
-  return `${who}${node === undefined ? '' : ` on node ${node}`}: ${RANK_SILENCES[why]}`;
+  // A newer server can have reasons that this release does not know.
+  const reason = Object.hasOwn(RANK_SILENCES, why) ? RANK_SILENCES[why] : why;
+  return `${who}${node === undefined ? '' : ` on node ${node}`}: ${reason}`;
 }
 
 /** `ranks 0-4 (5 of 8), thread loader`: whose stack it is, of so many that were asked. */

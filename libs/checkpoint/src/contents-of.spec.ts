@@ -54,6 +54,23 @@ it('says nothing of a save whose metadata cannot be read', () => {
   expect(of(undefined)).toBeUndefined();
 });
 
+it.each<[what: string, state: SavedState, want: object]>([
+  ['tensors of a model alone are weights', tensors({}), { holds: { optimizer: false }, isResumable: false }],
+  [
+    'tensors of an optimizer resume',
+    tensors({ key: 'opt.exp_avg' }),
+    { holds: { optimizer: true }, isResumable: true },
+  ],
+  [
+    'files that are not read leave it open',
+    { tensors: [], objects: [{ key: 'd/manifest.ocdbt', item: undefined }] },
+    { holds: {}, isResumable: false },
+  ],
+])('%s', (_what, state, want) => {
+  expect(of(state)).toMatchObject(want);
+  expect(of(state)?.holds).toEqual((want as { holds: object }).holds);
+});
+
 it.each([
   ['model.layers.0.weight', 'parameter'],
   ['decoder.layers.mlp.linear_fc1.weight', 'parameter'],

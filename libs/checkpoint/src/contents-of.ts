@@ -2,6 +2,7 @@
 import { type CheckpointContents, MAX_CONTENT_NAME_CHARACTERS, MAX_DEGREES, MAX_DTYPES } from '@coxswain/api-types';
 import { bytesOfDtype } from './read/dtypes.ts';
 import {
+  type Holds,
   type SavedChunk,
   type SavedFacts,
   type SavedState,
@@ -49,7 +50,7 @@ export function contentsOf({ state }: SaveLook, geometryHash: TextHash): Checkpo
   }
   const { tensors, objects } = state;
   const objectBytes = objects.reduce((sum, { item }) => sum + (item?.length ?? 0), 0);
-  const holdsOptimizer = state.facts?.holds.optimizer ?? hasOptimizer(state);
+  const holdsOptimizer = state.facts?.holds.optimizer ?? optimizerIn(state);
   return {
     tensors: tensors.length,
     chunks: tensors.reduce((sum, { chunks }) => sum + chunks.length, 0),
@@ -58,7 +59,7 @@ export function contentsOf({ state }: SaveLook, geometryHash: TextHash): Checkpo
     dtypes: dtypesOf(tensors),
     kinds: Object.fromEntries(Object.entries(kinds).filter(([, totals]) => totals.tensors > 0)),
     holds: holdsOf(state, holdsOptimizer),
-    isResumable: holdsOptimizer,
+    isResumable: holdsOptimizer === true,
     geometry: geometryOf(state, geometryHash),
     ...boundedFacts(state.facts),
   };
@@ -72,17 +73,18 @@ export function kindOf({ key, kind }: SavedTensor): TensorKind {
   return OPTIMIZER.test(key) || BESIDE.test(key) ? 'other' : 'parameter';
 }
 
-function hasOptimizer({ tensors, objects }: SavedState): boolean {
-  return (
+/** By names. Files whose content is not read, such as those of Orbax, show an optimizer by their names alone. */
+function optimizerIn({ tensors, objects }: SavedState): Holds {
+  const isThere =
     tensors.some((tensor) => kindOf(tensor) === 'moment' || OPTIMIZER.test(tensor.key)) ||
-    objects.some(({ key }) => OPTIMIZER.test(key))
-  );
+    objects.some(({ key }) => OPTIMIZER.test(key));
+  return isThere || tensors.length > 0 ? isThere : undefined;
 }
 
-function holdsOf({ facts }: SavedState, optimizer: boolean): CheckpointContents['holds'] {
+function holdsOf({ facts }: SavedState, optimizer: Holds): CheckpointContents['holds'] {
   const { randomStates, dataLoader, scheduler } = facts?.holds ?? {};
   return {
-    optimizer,
+    ...(optimizer === undefined ? {} : { optimizer }),
     ...(randomStates === undefined ? {} : { randomStates }),
     ...(dataLoader === undefined ? {} : { dataLoader }),
     ...(scheduler === undefined ? {} : { scheduler }),

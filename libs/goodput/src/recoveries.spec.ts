@@ -75,6 +75,11 @@ describe('from a failure to the next step', () => {
     ['a suspended job has none', job(attempt(1, [failedRun({ end: 'stopped' })]), elsewhere()), []],
     ['a new gang: it waits for nodes', job(attempt(1, [failedRun()]), elsewhere()), ['30 15 15 40 15 = 85']],
     [
+      'a gang whose first runs are not recorded: what followed the failure is not known',
+      job(attempt(1, [failedRun()]), attempt(2, [nextRun({ incarnation: 17 })], { lacksRuns: true })),
+      [],
+    ],
+    [
       'ranks that start again in their pods wait for no nodes',
       job(attempt(1, [failedRun(), nextRun({ incarnation: 2 })])),
       ['30 0 30 40 15 = 85'],

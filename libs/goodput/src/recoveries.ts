@@ -13,7 +13,7 @@ export function recoveriesOf({ attempts }: JobHistory): readonly JobRecovery[] {
   return runs
     .flatMap((next, index) => {
       const before = runs[index - 1];
-      return before?.run.end === 'failed' ? recovery(before, next) : [];
+      return before?.run.end === 'failed' && isNext(before, next) ? recovery(before, next) : [];
     })
     .slice(-MAX_RECOVERIES);
 }
@@ -23,6 +23,11 @@ export function secondsPerSave({ attempts }: JobHistory): number | null {
   const count = attempts.reduce((sum, { saves }) => sum + (saves?.count ?? 0), 0);
   const ms = attempts.reduce((sum, { saves }) => sum + ((saves?.count ?? 0) === 0 ? 0 : (saves?.ms ?? 0)), 0);
   return count === 0 ? null : ms / count / 1000;
+}
+
+/** Whether no run was between them. The first runs of an attempt with many incarnations are not recorded. */
+function isNext(before: PlacedRun, { attempt }: PlacedRun): boolean {
+  return before.attempt === attempt || !attempt.lacksRuns;
 }
 
 /** Of a run that ended without a time nothing can be said. */

@@ -86,6 +86,17 @@ describe('the check of a job that is not submitted', () => {
     else expect(verdict).toMatchObject(want);
   });
 
+  it.each<[string, number, readonly string[]]>([
+    ['starts on fewer GPUs if the cluster has as many as it accepts', 2, ['Waits', 'Waits']],
+    ['needs a change if the cluster has fewer than it accepts', 3, ['NeedsChange', 'NeedsChange']],
+  ])('with minGpus %s', (_what, minGpus, want) => {
+    const { layout: _layout, ...spec } = body.spec;
+    const elastic = { name: 'llama', spec: { ...spec, gpus: 4, minGpus } } as JobCreate;
+    const plan = { ...fits, refusal: 'The nodes have 2 GPUs, and the job wants 4.' };
+    const { obstacles } = checkOf(facts({ body: elastic, gpus: { total: 2, free: 2, types: [] }, plan }));
+    expect(obstacles?.map(({ effect }) => effect)).toEqual(want);
+  });
+
   it('says what it could not ask, and what only the operator can', () => {
     const unread = {
       runtimeProblem: undefined,

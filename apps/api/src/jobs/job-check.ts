@@ -170,7 +170,14 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
 
 const gpusField = ({ spec }: JobCreate): string => (spec.layout === undefined ? 'spec.gpus' : 'spec.layout');
 
-function tooFewGpus({ gpus, body }: CheckFacts, wanted: number): readonly Obstacle[] {
+/** Whether the cluster is too small for the job, and large enough for the fewest GPUs that the job accepts: the operator then plans it for fewer. */
+function startsOnFewer({ gpus, body }: CheckFacts, wanted: number): boolean {
+  const { minGpus } = body.spec;
+  return minGpus !== undefined && gpus !== undefined && wanted > gpus.total && minGpus <= gpus.total;
+}
+
+function tooFewGpus(facts: CheckFacts, wanted: number): readonly Obstacle[] {
+  const { gpus, body } = facts;
   if (gpus === undefined || wanted <= gpus.free) return [];
   // The words of the scheduler: the change that helps is read from them.
   const has =
@@ -180,7 +187,7 @@ function tooFewGpus({ gpus, body }: CheckFacts, wanted: number): readonly Obstac
     {
       field: gpusField(body),
       value: `${wanted}`,
-      effect: wanted > gpus.total ? 'NeedsChange' : 'Waits',
+      effect: wanted > gpus.total && !startsOnFewer(facts, wanted) ? 'NeedsChange' : 'Waits',
       condition: condition('Placed', 'WaitingForCapacity', message),
     },
   ];
@@ -203,7 +210,8 @@ function tooSmallQuotas({ quotas = [], body }: CheckFacts, wanted: number): read
 }
 
 /** A layout that the user wrote is started even if the planner predicts that it does not fit: predictions err. */
-function unplannable({ plan, body }: CheckFacts, wanted: number): readonly Obstacle[] {
+function unplannable(facts: CheckFacts, wanted: number): readonly Obstacle[] {
+  const { plan, body } = facts;
   if (plan === null || plan === undefined) return [];
   const { refusal, verdict, predictedPeakBytes = 0, gpuType = 'GPU' } = plan;
   const about = {
@@ -211,7 +219,13 @@ function unplannable({ plan, body }: CheckFacts, wanted: number): readonly Obsta
     value: body.spec.layout === undefined ? `${wanted}` : formatLayout(body.spec.layout),
   };
   if (refusal !== undefined)
-    return [{ ...about, effect: 'NeedsChange', condition: condition('Accepted', 'NoLayoutFits', refusal) }];
+    return [
+      {
+        ...about,
+        effect: startsOnFewer(facts, wanted) ? 'Waits' : 'NeedsChange',
+        condition: condition('Accepted', 'NoLayoutFits', refusal),
+      },
+    ];
   if (verdict !== 'doesNotFit') return [];
   const gib = (predictedPeakBytes / GIB_BYTES).toFixed(1);
   const message = `The planner predicts that this layout does not fit: it needs ${gib} GiB of memory on a ${gpuType}.`;

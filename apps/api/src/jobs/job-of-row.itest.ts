@@ -1,10 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import type { Attempt, StepTime, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
-import { anAttempt, aTrainingJob } from '@coxswain/api-types/testing';
+import {
+  ANNOTATIONS,
+  type Attempt,
+  type StepTime,
+  type TrainingJob,
+  type TrainingJobStatus,
+} from '@coxswain/api-types';
+import { anAttempt, aTrainingJob, aVerification } from '@coxswain/api-types/testing';
+import { aCheckpoint } from '@coxswain/lifecycle/testing';
 import { Database, type Scope } from '@coxswain/persistence';
 import type { SharedPostgres } from '@coxswain/test-harness';
 import { createTestDatabase, migratedPostgres, type TestDatabase } from '../testing/test-database.ts';
 import { projectJob } from '../projection/job-projection.ts';
+import { projectCheckpoint } from '../projection/mirrors.ts';
 import { findJob, findJobs, JOB_BY_ID, SELECT_JOB_IN_SHORT, type TimedJobRow, toJobSummaries } from './job-of-row.ts';
 
 /* What stands in other tables is put together by the database, under its policies. */
@@ -174,6 +182,29 @@ describe('the place of a job that waits', () => {
       return sql.query(`EXPLAIN ${JOB_BY_ID.text}`, [randomUUID(), cluster.id, null]);
     });
     expect(JSON.stringify(plan.rows)).toContain('jobs_that_wait');
+  });
+});
+
+describe('a checkpoint in its row', () => {
+  it('is right again after a release that does not record what it holds, though its object did not change', async () => {
+    const job = aTrainingJob();
+    const status = { state: 'Complete', suspect: { since: '2026-01-01T00:06:00Z' }, verification: aVerification() };
+    const { metadata, ...rest } = aCheckpoint(job, { status: status as never });
+    const uid = randomUUID();
+    const pinned = { ...metadata, uid, resourceVersion: '7', annotations: { [ANNOTATIONS.pin]: 'paper' } };
+    const project = (): Promise<void> =>
+      there.database.transaction((sql) => projectCheckpoint(sql, cluster, { ...rest, metadata: pinned }));
+    const read = async (): Promise<unknown> => {
+      const columns = 'is_suspect, pin, verification IS NOT NULL AS is_verified';
+      return (await there.database.query(`SELECT ${columns} FROM checkpoints WHERE uid = $1`, [uid])).rows;
+    };
+    await project();
+    await there.database.query(
+      'UPDATE checkpoints SET is_suspect = false, pin = NULL, verification = NULL WHERE uid = $1',
+      [uid],
+    );
+    await project();
+    expect(await read()).toEqual([{ is_suspect: true, pin: 'paper', is_verified: true }]);
   });
 });
 

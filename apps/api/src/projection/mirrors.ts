@@ -23,7 +23,10 @@ const MAX_VERIFICATIONS = 50;
 /** Longest reason of a pin. */
 const MAX_PIN_CHARACTERS = 256;
 
-/** Writes a checkpoint’s row, never backwards, and its verification. What cannot be read of the status is left out. */
+/**
+ * Writes a checkpoint’s row, never backwards, and its verification. What cannot be read of the status is left out. A release without the newest columns does
+ * not write them, so the same version is written again if they differ.
+ */
 export async function projectCheckpoint(sql: Sql, cluster: Cluster, checkpoint: Checkpoint): Promise<void> {
   const { uid, namespace, name, resourceVersion, creationTimestamp, annotations } = checkpoint.metadata;
   const { status } = checkpoint;
@@ -37,7 +40,10 @@ export async function projectCheckpoint(sql: Sql, cluster: Cluster, checkpoint: 
      ON CONFLICT (cluster_id, uid) DO UPDATE
        SET spec = excluded.spec, state = excluded.state, message = excluded.message, resource_version = excluded.resource_version,
            verification = excluded.verification, contents = excluded.contents, pin = excluded.pin, is_suspect = excluded.is_suspect
-       WHERE checkpoints.resource_version < excluded.resource_version`,
+       WHERE checkpoints.resource_version < excluded.resource_version
+          OR (checkpoints.resource_version = excluded.resource_version
+              AND (checkpoints.verification, checkpoints.contents, checkpoints.pin, checkpoints.is_suspect)
+                  IS DISTINCT FROM (excluded.verification, excluded.contents, excluded.pin, excluded.is_suspect))`,
     [
       cluster.id,
       uid,

@@ -81,7 +81,7 @@ Wall time: GPUs held for 4 min 10 s, waited for 30.0 s.`);
     ];
     const out = await shown(aGoodput({ productive: 1 }, { recoveries, secondsPerSave: 1.25 }));
     expect(out.split('\n').slice(-5)).toEqual([
-      'A save held the ranks up for 1.3 s in the mean.',
+      'On average, a save stopped the ranks for 1.3 s.',
       'From each failure to the next step:',
       '  RUN  LAST STEP  FROM STEP  NOTICED  NODES  RANKS   LOADED  STEPPED  IN ALL',
       '  2.1  97         80         5.0 s    2.0 s  15.0 s  40.0 s  3.5 s    1 min 0 s',

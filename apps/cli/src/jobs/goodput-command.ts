@@ -56,7 +56,7 @@ function waitSentence({ heldSeconds, waitingSeconds, suspendedSeconds }: JobGood
 
 function saveSentence({ secondsPerSave }: JobGoodput): readonly string[] {
   if (secondsPerSave === null || secondsPerSave === undefined) return [];
-  return [`A save held the ranks up for ${formatDuration(secondsPerSave * 1000)} in the mean.`];
+  return [`On average, a save stopped the ranks for ${formatDuration(secondsPerSave * 1000)}.`];
 }
 
 function recoveryLines({ recoveries = [] }: JobGoodput): readonly string[] {

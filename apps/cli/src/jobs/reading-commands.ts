@@ -206,6 +206,7 @@ function describeVerified({ verification }: CheckpointRecord): string {
 }
 
 function describeHeld({ contents, pin }: CheckpointRecord): string {
-  const held = contents === null ? '-' : contents.isResumable ? 'resumable' : 'weights only';
+  const isKnown = contents !== null && (contents.isResumable || contents.holds.optimizer === false);
+  const held = !isKnown ? '-' : contents.isResumable ? 'resumable' : 'weights only';
   return pin === null ? held : `${held}, pinned`;
 }

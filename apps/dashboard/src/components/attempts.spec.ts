@@ -35,6 +35,11 @@ describe('an attempt of a job', () => {
     ['is being placed', { stage: 'Creating' }, ['1', 'Being placed', 'from scratch', 'tp2 x dp2']],
     ['is running', { stage: 'Released' }, ['1', 'Running', 'from scratch', 'tp2 x dp2']],
     ['is stopping', { stage: 'Stopping' }, ['1', 'Stopping', 'from scratch', 'tp2 x dp2']],
+    [
+      'is in a stage of a newer server',
+      { stage: 'Draining' as 'Ended' },
+      ['1', 'Draining', 'from scratch', 'tp2 x dp2'],
+    ],
     ['has ended, of which no more is known', { stage: 'Ended' }, ['1', 'Ended', 'from scratch', 'tp2 x dp2']],
     [
       'stops and has failed: its outcome comes before its stage',

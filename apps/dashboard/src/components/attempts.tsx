@@ -1,3 +1,4 @@
+import { meaningOf } from '@coxswain/api-client';
 import { nameOfRun, type Attempt } from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
 import { Fragment, type ReactNode } from 'react';
@@ -62,7 +63,7 @@ export function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }
         {[...attempts].reverse().map((attempt) => (
           <Fragment key={attempt.epoch}>
             <RunRow attempt={attempt} run={attempt}>
-              {attempt.outcome ?? STAGE_WORDS[attempt.stage]}
+              {attempt.outcome ?? meaningOf(STAGE_WORDS, attempt.stage)}
             </RunRow>
             {[...(attempt.incarnations ?? [])].reverse().map((ended) => (
               <RunRow key={ended.incarnation} attempt={attempt} run={ended}>

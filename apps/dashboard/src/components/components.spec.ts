@@ -26,6 +26,9 @@ describe('the state of a job', () => {
     ['Cancelled', 'idle'],
     ['Deleting', 'idle'],
     ['Deleted', 'idle'],
+    // Of a newer server.
+    ['Hibernating' as 'Deleted', 'idle'],
+    ['toString' as 'Deleted', 'idle'],
   ])('%s is shown as %s', (state, tone) => {
     expect(markupOf(createElement(StatePill, { state }))).toBe(`<span class="pill ${tone}">${state}</span>`);
   });

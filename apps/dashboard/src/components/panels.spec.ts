@@ -157,7 +157,7 @@ describe('the life of a job', () => {
     [
       'says how long a save holds the ranks up',
       panel({ goodput: { ...goodput, secondsPerSave: 1.25 }, incidents: [] }),
-      'A save holds the ranks up for 1.3 s in the mean.',
+      'On average, a save stops the ranks for 1.3 s.',
     ],
     ['is read for a finished job', panel({ goodput, incidents: [] }, true), 'No incidents so far.'],
     ['lists incidents', panel({ goodput, incidents: [incident] }), 'Incidents Crash'],

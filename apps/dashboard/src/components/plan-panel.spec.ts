@@ -47,6 +47,11 @@ describe('the plan of a job', () => {
       { predictedPeakBytes: 2 ** 34, verdict: 'doesNotFit' },
       '16.0 GiB per GPU, which does not fit.',
     ],
+    [
+      'a verdict of a newer server as it is',
+      { predictedPeakBytes: 2 ** 34, verdict: 'needsOffload' as 'fits' },
+      '16.0 GiB per GPU, which needsOffload.',
+    ],
     ['how far off such predictions were', { errorStatement: 'Median error 4 %.' }, 'per step. Median error 4 %.'],
     ['why stages are as they are', { whyStages: 'Stage 0 is in ib-0.' }, 'Stage 0 is in ib-0.'],
     [

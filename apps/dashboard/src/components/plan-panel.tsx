@@ -1,3 +1,4 @@
+import { meaningOf } from '@coxswain/api-client';
 import type { JobPlan } from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
 import { formatBytes } from '@coxswain/units';
@@ -22,7 +23,7 @@ export function PlanPanel({ plan }: { readonly plan: JobPlan }): ReactNode {
   const memory =
     plan.predictedPeakBytes === undefined || plan.verdict === undefined
       ? ''
-      : `, ${formatBytes(plan.predictedPeakBytes)} per GPU, which ${VERDICT_WORDS[plan.verdict]}`;
+      : `, ${formatBytes(plan.predictedPeakBytes)} per GPU, which ${meaningOf(VERDICT_WORDS, plan.verdict)}`;
   const layout = `${formatLayout(plan.layout)}, micro-batch ${plan.microBatchSize ?? 1}`;
   return (
     <section className="panel" data-testid="plan">

@@ -10,7 +10,7 @@ export function Recoveries({
 }): ReactNode {
   return (
     <>
-      {typeof secondsPerSave === 'number' && <p>A save holds the ranks up for {timeOf(secondsPerSave)} in the mean.</p>}
+      {typeof secondsPerSave === 'number' && <p>On average, a save stops the ranks for {timeOf(secondsPerSave)}.</p>}
       {recoveries.length > 0 && (
         <details data-testid="recoveries">
           <summary>From each failure to the next step</summary>

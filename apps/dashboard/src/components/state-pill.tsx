@@ -19,5 +19,7 @@ const TONE: Readonly<Record<Job['state'], 'good' | 'busy' | 'held' | 'bad' | 'id
 };
 
 export function StatePill({ state }: { readonly state: Job['state'] }): ReactNode {
-  return <span className={`pill ${TONE[state]}`}>{state}</span>;
+  // A newer server can have states that this release does not know.
+  const tone = Object.hasOwn(TONE, state) ? TONE[state] : 'idle';
+  return <span className={`pill ${tone}`}>{state}</span>;
 }

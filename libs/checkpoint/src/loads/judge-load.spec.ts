@@ -169,6 +169,18 @@ describe('a save', () => {
       ['engine reshards', /its part of each parameter/],
     ],
     [
+      'in the universal format goes with DeepSpeed and any layout that asks for it',
+      { format: 'deepspeed-universal', facts: { optimizerSharding: 'universal' } },
+      { ...universal(4), engine: 'deepspeed' },
+      ['loads as is', /its part of each parameter/],
+    ],
+    [
+      'in the universal format does not go with a layout that does not ask',
+      { format: 'deepspeed-universal' },
+      { ...dp2, engine: 'deepspeed' },
+      ['cannot', /it is converted: set/],
+    ],
+    [
       'of DeepSpeed that is universal does not go with a layout that does not ask',
       deepspeed({ optimizerSharding: 'universal' }),
       dp2,
