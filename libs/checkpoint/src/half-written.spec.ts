@@ -10,6 +10,8 @@ interface Story {
   readonly pointer?: (step: number) => string;
   /** Names alone prove nothing: without a complete save beside it, a file has to be broken. */
   readonly needsContent?: true;
+  /** So many files are written before one shows that the save is not weights alone. */
+  readonly weights?: number;
 }
 
 const SHARDS = ['__0_0.distcp', '__1_0.distcp'];
@@ -36,6 +38,7 @@ const STORIES: Readonly<Record<EngineFormat, Story>> = {
     files: ['config.json', 'model.safetensors', 'training_args.bin', 'optimizer.pt', 'scheduler.pt', 'rng_state_0.pth'],
     marker: 'trainer_state.json',
     needsContent: true,
+    weights: 3,
   },
 };
 const FORMATS = halfWrittenFormats();
@@ -80,7 +83,8 @@ describe('a save', () => {
           ...(isBeside ? [{ name: story.name(step), paths: wholeOf(story) }] : []),
           { name: story.name(step + 1), paths },
         ];
-        const isProven = story.needsContent === undefined || (isBeside && !isWhole);
+        const isComparable = paths.length > (story.weights ?? 0);
+        const isProven = story.needsContent === undefined || (isBeside && !isWhole && isComparable);
         const isTheirs = format !== 'dcp' || paths.some((path) => path.endsWith('.distcp'));
         const pointer = isBeside ? story.pointer?.(step) : undefined;
         expect(provenIn(format, saves, pointer)).toEqual(isProven && isTheirs ? [story.name(step + 1)] : []);
@@ -115,6 +119,20 @@ describe('a half-written save', () => {
     ['that is empty stays', names('dcp', 20, []), 0],
   ])('%s', (_sentence, got, want) => {
     expect(got).toHaveLength(want);
+  });
+
+  it.each<[EngineFormat, string, readonly string[]]>([
+    [
+      'hugging-face',
+      'that is weights alone, which a program may save by itself,',
+      STORIES['hugging-face'].files.slice(0, 3),
+    ],
+    ['hugging-face', 'beside one with notes of a user', STORIES['hugging-face'].files],
+    ['deepspeed', 'beside one with weights that a user converted', STORIES.deepspeed.files],
+  ])('of %s %s is not proven by what a complete one has', (format, _what, paths) => {
+    const { name, pointer } = STORIES[format];
+    const complete = { name: name(10), paths: [...wholeOf(STORIES[format]), 'notes.txt', 'pytorch_model_fp32.bin'] };
+    expect(provenIn(format, [complete, { name: name(20), paths }], pointer?.(10))).toEqual([]);
   });
 
   it('of DeepSpeed, the first of its run, needs a broken file', () => {

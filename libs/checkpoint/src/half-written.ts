@@ -56,10 +56,12 @@ function isOnlySave({ part, markers, own }: HalfWritten, { paths }: FoundSave): 
   return paths.some((path) => own.test(path)) && paths.every((path) => part.test(path) && !markers.includes(path));
 }
 
-/** Whether the save lacks a file that a complete save of the same run has. */
-function isShort({ paths }: FoundSave, complete: FoundSave | undefined, { markers }: HalfWritten): boolean {
+/** Whether the save lacks a file of its format that a complete save of the same run has. Other files, such as a user's notes, prove nothing. */
+function isShort({ paths }: FoundSave, complete: FoundSave | undefined, rule: HalfWritten): boolean {
+  const { part, markers, compared } = rule;
+  if (compared !== undefined && !paths.some((path) => compared.test(path))) return false;
   const present = new Set(paths);
-  return complete?.paths.some((path) => !present.has(path) && !markers.includes(path)) === true;
+  return complete?.paths.some((path) => part.test(path) && !present.has(path) && !markers.includes(path)) === true;
 }
 
 /** The newest save beside them that is complete by its pointer or its marker; undefined: none is. */

@@ -24,6 +24,7 @@ export { describeLoadRefusal } from './loads/load-refusal.ts';
 export { recordedSave } from './loads/recorded-save.ts';
 export { type Level, LEVELS } from './verify/finding.ts';
 export { hasReader, type SaveLook, type Verdict, verifySave } from './verify/verify-save.ts';
+export { parsePythonJson } from './read/parse-json.ts';
 export { DELETION_FILE, type Reading, type StoredFile } from './read/save-files.ts';
 export { type SavedTensor, volumeOf } from './read/saved-state.ts';
 export { bytesOfDtype } from './read/dtypes.ts';

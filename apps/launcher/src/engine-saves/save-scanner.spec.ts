@@ -169,6 +169,12 @@ describe('a save that is not whole', () => {
     expect(existsSync(join(root, 'checkpoint/step-4/manifest.json'))).toBe(false);
   });
 
+  it('is not one of the Trainer that has logged a number that is not finite', async () => {
+    trainer(4);
+    put('checkpoint-4/trainer_state.json', '{"global_step":4,"log_history":[{"grad_norm":NaN,"note":"\\"NaN"}]}');
+    expect(sentencesOf(await twice(scannerOf('hugging-face')))).toEqual(['saved checkpoint-4']);
+  });
+
   it('becomes a checkpoint when its engine completes it', async () => {
     trainer(4);
     rmSync(join(root, 'checkpoint-4/rng_state_1.pth'));

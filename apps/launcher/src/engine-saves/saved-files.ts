@@ -2,7 +2,14 @@
 import { constants } from 'node:fs';
 import { open, opendir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { END_BYTES, isTruncated, MANIFEST_FILE, type SavedFile, wholenessCheck } from '@coxswain/checkpoint';
+import {
+  END_BYTES,
+  isTruncated,
+  MANIFEST_FILE,
+  parsePythonJson,
+  type SavedFile,
+  wholenessCheck,
+} from '@coxswain/checkpoint';
 import { errnoOf } from '../checkpoints/checkpoint-files.ts';
 
 /** Most files of one save: 16,384 ranks with six files each. Further files are ignored. */
@@ -94,7 +101,7 @@ async function endsEarly(path: string, bytes: number): Promise<boolean> {
 async function isJson(path: string, bytes: number): Promise<boolean> {
   if (bytes > MOST_JSON_BYTES) return true;
   try {
-    JSON.parse(await readFile(path, 'utf8'));
+    parsePythonJson(await readFile(path, 'utf8'));
     return true;
   } catch (error) {
     if (error instanceof SyntaxError) return false;

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import { formatRanks, leftBehindMark, type StopFacts } from '@coxswain/api-types';
 import { LogRelay, LogTail, type LogSink } from '../logs/log-relay.ts';
-import { programOf } from '../processes/process-facts.ts';
+import { isZombieOf, programOf } from '../processes/process-facts.ts';
 import { processesBelow, processesOfSession, ranksBelow, signalGroup } from '../processes/processes.ts';
 import { SHELLS, stopTargets } from '../processes/stop-targets.ts';
 import { EndsBelow } from './ends-below.ts';
@@ -202,7 +202,9 @@ export class EngineProcess {
   /** A rank that ends because others failed, or because it was asked to, has not finished. */
   #observeRanks(): void {
     if (this.pid === undefined || this.#isAskedToStop || this.#failure.isReporting) return;
-    if (this.#starterRanks.observe(ranksBelow(this.pid), performance.now())) this.#onRankFinished?.();
+    const unreaped = [...this.#starterRanks.pids].filter(([, pid]) => isZombieOf(pid, this.pid));
+    const running = new Map([...unreaped, ...ranksBelow(this.pid)]);
+    if (this.#starterRanks.observe(running, performance.now())) this.#onRankFinished?.();
   }
 
   async #tableRead(): Promise<void> {

@@ -5,7 +5,8 @@ const GONE_MS = 2_000;
 
 /**
  * A starter reports failures only. A rank that is gone for two seconds, while its starter runs on and reports no failure, has exited with 0. The starter keeps
- * the other ranks, which may wait for it for ever.
+ * the other ranks, which may wait for it for ever. A process that has ended is gone once its starter has asked for its exit code, which an older release of
+ * torchrun, or one with another --monitor-interval, does seconds later.
  */
 export class StarterRanks {
   readonly #ranks: readonly number[];

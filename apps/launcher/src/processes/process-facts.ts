@@ -66,6 +66,11 @@ export function stateOf(pid: number): string | undefined {
   return statOf(pid)[0] || undefined;
 }
 
+/** Whether the process has ended and `parent`, which started it, has not asked for its exit code yet. */
+export function isZombieOf(pid: number, parent: number | undefined): boolean {
+  return stateOf(pid) === 'Z' && parentOf(pid) === parent;
+}
+
 /** From the state on: the name of the program before it stands in brackets and may hold anything. */
 function statOf(pid: number | 'self'): readonly string[] {
   const stat = read(pid, 'stat') ?? '';

@@ -206,6 +206,32 @@ describe('a checkpoint that a user asks to verify', () => {
     ]);
   });
 
+  it('waits no longer for a pod that runs beyond its deadline, because its node is gone', async () => {
+    const world = await asked();
+    const name = world.pods[0]?.metadata.name ?? '';
+    const metadata = { creationTimestamp: world.script.clock.now().toISOString() };
+    await world.api.patch(podsPath({ namespace, name }), { metadata, status: { phase: 'Running' } }, { type: 'merge' });
+    await world.script.clock.advance(1_400_000);
+    await world.reconcile();
+    expect(world.pods).toHaveLength(1);
+    await world.script.clock.advance(600_000);
+    await world.reconcile();
+    expect([world.pods, world.status()?.message]).toEqual([[], expect.stringMatching(/did not end by its deadline/)]);
+  });
+
+  it('tries once a minute while a pod of another program has the name', async () => {
+    const world = new World();
+    const name = `${await world.checkpoint({ verify: 'V3' })}-verify`;
+    await world.api.create(podsPath({ namespace }), { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace } });
+    let creations = 0;
+    world.api.interfere = ({ verb }) => void (creations += verb === 'create' ? 1 : 0);
+    for (let times = 0; times < 12; times++) {
+      await world.reconcile();
+      await world.script.clock.advance(10_000);
+    }
+    expect(creations).toBe(2);
+  });
+
   it('is not judged by a pod of the same name that somebody else made', async () => {
     const world = new World();
     const name = `${await world.checkpoint({ verify: 'V3' })}-verify`;

@@ -14,7 +14,7 @@ import { parseForeignJson, safeText } from '@coxswain/safe-text';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_JOB } from '../cluster/indexes.ts';
 import { checkpointsPath, claimsPath, podsPath } from '../cluster/paths.ts';
-import { workerPod, workerPodName, type WorkerContext } from './verification-pod.ts';
+import { MOST_SECONDS, workerPod, workerPodName, type WorkerContext } from './verification-pod.ts';
 
 /** Parts of the controller. `client` must reject writes while this process does not lead. */
 export interface VerificationControllerParts {
@@ -33,7 +33,7 @@ const MOST_IN_NAMESPACE = 2;
 const START_MS = 900_000;
 /** Between two tries of the same checkpoint that came to nothing. */
 const AGAIN_MS = 3_600_000;
-/** Between two looks at a claim that is mounted elsewhere. */
+/** Between two looks at a claim that is mounted elsewhere, or at a pod of another program that has the name. */
 const WAITS_MS = 60_000;
 const MOST_REASON_CHARACTERS = 512;
 
@@ -41,7 +41,7 @@ type CheckpointObject = Checkpoint & KubeObject;
 
 /** A pod of a worker, as much as is read of it. Everything in it can be hostile, because its image is a user's. */
 interface WorkerPod extends KubeObject {
-  readonly spec?: { readonly nodeName?: unknown };
+  readonly spec?: { readonly nodeName?: unknown; readonly activeDeadlineSeconds?: unknown };
   readonly status?: {
     readonly phase?: unknown;
     readonly reason?: unknown;
@@ -120,9 +120,13 @@ export class VerificationController {
   #outcomeOf(pod: WorkerPod): 'running' | WorkerAnswer | (string & {}) {
     const phase = pod.status?.phase;
     if (phase === 'Succeeded' || phase === 'Failed') return answerOf(pod) ?? describeFailure(pod);
-    if (phase === 'Running') return 'running';
-    const sinceMs = Date.parse(pod.metadata.creationTimestamp ?? '');
-    const isLate = this.#parts.clock.now().getTime() - sinceMs > START_MS;
+    const ageMs = this.#parts.clock.now().getTime() - Date.parse(pod.metadata.creationTimestamp ?? '');
+    if (phase === 'Running') {
+      // The kubelet ends it at its deadline, unless its node is gone. Such a pod must not keep the place of another.
+      const isLost = ageMs > START_MS + 1_000 * deadlineSeconds(pod);
+      return isLost ? 'its pod did not end by its deadline' : 'running';
+    }
+    const isLate = ageMs > START_MS;
     return isLate ? `its pod did not start within ${START_MS / 60_000} minutes${describeWaiting(pod)}` : 'running';
   }
 
@@ -166,7 +170,11 @@ export class VerificationController {
       this.#mayHavePods = true;
       return true;
     } catch (error) {
-      if (isAlreadyExists(error)) return false;
+      if (isAlreadyExists(error)) {
+        // Another program's pod can keep the name for ever.
+        this.#notBefore.set(tryKey(wanted), this.#parts.clock.monotonicMs() + WAITS_MS);
+        return false;
+      }
       if (!isRefusal(error)) throw error;
       this.#notBefore.set(tryKey(wanted), this.#parts.clock.monotonicMs() + AGAIN_MS);
       await this.#giveUp(checkpoint, `the cluster rejects its pod: ${(error as Error).message}`);
@@ -269,6 +277,11 @@ function answerOf(pod: WorkerPod): WorkerAnswer | undefined {
   } catch {
     return undefined;
   }
+}
+
+function deadlineSeconds({ spec }: WorkerPod): number {
+  const seconds = spec?.activeDeadlineSeconds;
+  return typeof seconds === 'number' ? seconds : MOST_SECONDS;
 }
 
 function describeFailure(pod: WorkerPod): string {

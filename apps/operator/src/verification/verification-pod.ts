@@ -36,7 +36,8 @@ const RESOURCES = { requests: { cpu: '100m', memory: '512Mi' }, limits: { cpu: '
 /** Slower storage is no storage to train on. */
 const BYTES_PER_SECOND = 20e6;
 const LEAST_SECONDS = 600;
-const MOST_SECONDS = 86_400;
+/** Longest time that a pod may run. */
+export const MOST_SECONDS = 86_400;
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -41,6 +41,8 @@ export interface HalfWritten {
    * missing and a complete save of the same run has it. Such an engine can save without a marker.
    */
   readonly proof: 'marker' | 'content';
+  /** Paths of files without which the folder may be whole although a complete save has more, such as weights alone. Absent: every folder is compared. */
+  readonly compared?: RegExp;
 }
 
 /** What an engine does with a format. All releases that Coxswain renders (`ENGINE_RELEASES`) do the same. */

@@ -37,6 +37,27 @@ describe('a sound folder of the Trainer', () => {
     expect(look(fixture(SAVE), 'V2').verdict).toBe('sound');
   });
 
+  it.each(['adapter_model.bin', 'reference/adapter_model.safetensors', 'pytorch_model_fsdp_rank0.bin', 'model.pth'])(
+    'may call its weights %s',
+    (path) => {
+      const save = fixture(SAVE);
+      save.files.set(path, save.files.get('model.safetensors') ?? new Uint8Array());
+      save.files.delete('model.safetensors');
+      expect(look(save, 'V0').findings.map(({ sentence }) => sentence)).not.toContain(
+        'The save has no file of weights.',
+      );
+    },
+  );
+
+  it.each(['NaN', 'Infinity', '-Infinity'])('may have logged %s', (number) => {
+    const save = fixture(SAVE);
+    save.edit('trainer_state.json', (bytes) =>
+      text(Buffer.from(bytes).toString().replace('"log_history": []', `"log_history": [{ "grad_norm": ${number} }]`)),
+    );
+    expect(Buffer.from(save.files.get('trainer_state.json') ?? []).toString()).toContain(number);
+    expect(look(save, 'V2')).toMatchObject({ verdict: 'sound', state: { facts: { step: 2 } } });
+  });
+
   it('of FSDP holds saves of PyTorch in folders', () => {
     const save = fixture(SAVE);
     for (const path of ['model.safetensors', 'optimizer.pt']) save.files.delete(path);

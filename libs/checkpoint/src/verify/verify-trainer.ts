@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { LATEST } from '../formats/deepspeed/deepspeed.ts';
 import { STATE_FILE } from '../formats/safetensors/trainer.ts';
 import { SAFETENSORS } from '../formats/safetensors/safetensors.ts';
-import { parseJson } from '../read/parse-json.ts';
+import { parseJson, parsePythonJson } from '../read/parse-json.ts';
 import { readBytes, type Reading, type StoredFile } from '../read/save-files.ts';
 import type { SavedFacts, SavedTensor } from '../read/saved-state.ts';
 import { UnreadableSave } from '../read/unreadable-save.ts';
@@ -24,7 +24,10 @@ const RANDOM_STATES = /^rng_state(?:_(\d{1,6}))?\.pth$/;
 const OPTIMIZER = /^(?:optimizer\.(?:pt|bin)|optimizer_0\/.*)$/;
 const TORCH_FILE =
   /^(?:optimizer\.(?:pt|bin)|scheduler\.pt|scaler\.pt|rng_state(?:_\d{1,6})?\.pth|pytorch_model[^/]*\.bin)$/;
-const WEIGHTS = /^(?:[^/]+\.safetensors|pytorch_model[^/]*\.bin|pytorch_model_fsdp_0\/.*)$/;
+/** Weights have many names: adapters can lie in a folder of their own, and programs override how the Trainer saves a model. */
+const CAN_BE_WEIGHTS = /\.(?:safetensors|bin|pt|pth|ckpt|h5|msgpack|distcp|npz|gguf)$/;
+/** Files of such names that hold no weights. */
+const NO_WEIGHTS = /^(?:(?:optimizer|scheduler|scaler|training_args|rng_state(?:_\d{1,6})?)\.\w+|optimizer_0\/.*)$/;
 /** Folders of FSDP's sharded state, each a save of DCP (Accelerate, `save_fsdp_model`). */
 const DCP_FOLDERS = ['pytorch_model_fsdp_0', 'optimizer_0'];
 
@@ -72,7 +75,7 @@ function* readJson<Found>(
   const file = listed.find((each) => each.path === path);
   if (file === undefined || file.isLink === true || file.bytes > MAX_JSON) return undefined;
   try {
-    return schema.safeParse(parseJson(yield* readBytes(path, 0, file.bytes))).data;
+    return schema.safeParse(parseJson(yield* readBytes(path, 0, file.bytes), parsePythonJson)).data;
   } catch (error) {
     if (error instanceof UnreadableSave) return undefined;
     throw error;
@@ -99,12 +102,13 @@ function* lookAtParts(listed: readonly StoredFile[], options: LookOptions): Read
 function missingParts(listed: readonly StoredFile[]): readonly Finding[] {
   const has = (pattern: RegExp): boolean => listed.some(({ path }) => pattern.test(path));
   const isDeepspeed = listed.some(({ path }) => path === LATEST.native);
+  const hasWeights = listed.some(({ path }) => CAN_BE_WEIGHTS.test(path) && !NO_WEIGHTS.test(path));
   const isResumable = has(RANDOM_STATES);
   const hasOptimizer = has(OPTIMIZER) || isDeepspeed;
   const lacks = (isMissing: boolean, what: string): readonly Finding[] =>
     isMissing ? [finding('incomplete', what)] : [];
   return [
-    ...lacks(!has(WEIGHTS) && !isDeepspeed, 'The save has no file of weights.'),
+    ...lacks(!hasWeights && !isDeepspeed, 'The save has no file of weights.'),
     ...lacks(
       isResumable && !hasOptimizer,
       'The save has random states and no state of the optimizer, and the Trainer would go on without a word.',

@@ -186,6 +186,29 @@ describe('a gang', () => {
   });
 });
 
+describe('an idle gang', () => {
+  const odd = { ranks: [2], why: 'Rank 2 stands out, in read.' };
+  const idle = verdictOf(
+    { kind: 'notTraining', atMs: 0, ranks: [], message: 'Idle.', evidence: {}, confidence: 0.5, action: 'advise' },
+    () => 'a',
+  );
+
+  it.each<[string, (story: Story) => Story, readonly number[], RegExp]>([
+    ['is named by its stacks', (story) => story, [2], /Rank 2 stands out/],
+    [
+      'that was active since is not named by stacks of before',
+      (story) => story.pass(10, () => ({ process: { cpuMs: 1e9 } })),
+      [],
+      /No rank stands out/,
+    ],
+  ])('%s', (_sentence, meanwhile, ranks, standing) => {
+    const story = meanwhile(new Story().pass(60, trains).pass(700, () => ({})));
+    expect(story.standing.nameOdd(idle, odd).ranks).toEqual(ranks);
+    story.pass(700, () => ({}));
+    expect(story.news.at(-1)?.message).toMatch(standing);
+  });
+});
+
 describe('a wait that the hang detector names', () => {
   const wait = verdictOf(
     {

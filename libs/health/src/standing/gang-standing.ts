@@ -145,9 +145,13 @@ export class GangStanding {
     return { ...explained, falseAlarmsPerDay: verdict.falseAlarmsPerDay, action: isStop ? 'stop' : verdict.action };
   }
 
-  /** The verdict about an idle gang with the ranks whose stacks differ, if nothing else names any. The standing names them from now on. */
+  /**
+   * The verdict about an idle gang with the ranks whose stacks differ, if nothing else names any. The standing names them as long as the gang stays idle. If it
+   * was active since the verdict, the stacks show nothing about the wait.
+   */
   nameOdd(verdict: Verdict, outliers: Outliers | undefined): Verdict {
     if (verdict.kind !== 'notTraining' || verdict.ranks.length > 0 || outliers === undefined) return verdict;
+    if (this.#idleReported !== this.#activeAtMs) return verdict;
     this.#odd = { sinceMs: this.#activeAtMs, outliers };
     return verdictOf({ ...this.#idleDraft(verdict.atMs), evidence: verdict.evidence }, this.#gang.nodeOf);
   }

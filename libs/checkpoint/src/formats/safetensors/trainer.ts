@@ -22,8 +22,9 @@ export const TRAINER = {
     part: /^(?:(?:model|adapter_model|pytorch_model)(?:-\d+-of-\d+)?\.(?:safetensors|bin)|(?:model|pytorch_model)\.(?:safetensors|bin)\.index\.json|(?:config|generation_config|adapter_config|tokenizer|tokenizer_config|special_tokens_map|vocab|added_tokens)\.json|tokenizer\.model|merges\.txt|chat_template\.(?:jinja|json)|training_args\.bin|optimizer\.(?:pt|bin)|scheduler\.pt|scaler\.pt|rng_state(?:_\d+)?\.pth)$/,
     markers: [STATE_FILE, MANIFEST_FILE],
     own: /^(?:config\.json|adapter_config\.json|training_args\.bin|optimizer\.(?:pt|bin)|rng_state(?:_\d+)?\.pth)$/,
-    // A program may save a model into a folder of this name by itself.
+    // A program may save a model into a folder of this name by itself. It writes no state of an optimizer.
     proof: 'content',
+    compared: /^(?:optimizer\.(?:pt|bin)|scheduler\.pt|rng_state(?:_\d+)?\.pth)$/,
   },
   loads: ({ changed: changedOf }) => {
     const changed = changedOf([WORLD]);
