@@ -41,6 +41,9 @@ export const DEEPSPEED_UNIVERSAL = {
   indexFile: undefined,
   // The job that trains does not write it, so the launcher never looks for it.
   describeMissing: () => undefined,
+  loads: (question) => loads({ ...question, optimizerSharding: 'universal' }),
+  // No engine saves it.
+  alsoLoadedBy: ['deepspeed'],
   engines: [],
 } as const satisfies CheckpointFormat;
 
