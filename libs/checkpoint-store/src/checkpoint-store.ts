@@ -9,8 +9,8 @@ export interface CheckpointStore {
   readonly location: string;
   /** Each read costs a round trip to another machine, so reads are worth combining. */
   readonly isRemote: boolean;
-  /** All files. Links are listed and never followed. */
-  list(): Promise<readonly StoredFile[]>;
+  /** All files, or those below `folder`; none if it does not exist. Links are listed and never followed. */
+  list(folder?: string): Promise<readonly StoredFile[]>;
   /** `length` bytes from `offset` on; fewer only if the file ends before. */
   read(path: string, offset: number, length: number): Promise<Uint8Array>;
   /**

@@ -1,5 +1,15 @@
 import { DELETION_FILE } from '@coxswain/checkpoint';
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type OfflineOutcome, runOffline } from '../testing/run-offline.ts';
@@ -83,6 +93,39 @@ describe('checkpoint prune', () => {
       ['4'],
       () => writeFileSync(join(directory, `step-300/${DELETION_FILE}`), ''),
       ['step-100', 'step-200', 'step-400'],
+    ],
+    [
+      'keeps what links lead to',
+      ['1'],
+      () => {
+        symlinkSync('step-200', join(directory, 'latest'));
+        symlinkSync(join(directory, 'step-100/__0_0.distcp'), join(directory, 'first'));
+      },
+      ['step-100', 'step-200', 'step-400'],
+    ],
+    [
+      'keeps what --keep names, though its deletion began',
+      ['1', '--keep', 'step-100'],
+      () => writeFileSync(join(directory, `step-100/${DELETION_FILE}`), ''),
+      ['step-100', 'step-400'],
+    ],
+    [
+      'keeps what a pointer names, though its deletion began',
+      ['1'],
+      () => {
+        writeFileSync(join(directory, `step-100/${DELETION_FILE}`), '');
+        writeFileSync(join(directory, 'latest'), 'global_step100');
+      },
+      ['step-100', 'step-400'],
+    ],
+    [
+      'keeps what an engine saved again after its deletion began',
+      ['1'],
+      () => {
+        writeFileSync(join(directory, `step-100/${DELETION_FILE}`), '');
+        utimesSync(join(directory, `step-100/${DELETION_FILE}`), 99, 99);
+      },
+      ['step-100', 'step-400'],
     ],
   ])('%s', async (_what, argv, change, names) => {
     change();

@@ -1,6 +1,7 @@
 import type { RetentionPolicy } from '@coxswain/api-types';
 import {
   applyRetention,
+  DELETION_FILE,
   type Level,
   pointerFiles,
   type RetainedSave,
@@ -22,7 +23,7 @@ export interface PlannedSave {
   readonly name: string;
   readonly step: number;
   readonly verdict: Verdict | 'being deleted';
-  /** changed: it was to be deleted, and something wrote to it after it was verified. */
+  /** changed: it was to be deleted, and the reason for that no longer holds. */
   readonly action: 'keep' | 'delete' | 'deleted' | 'changed';
   readonly because: readonly string[];
 }
@@ -49,7 +50,7 @@ export async function planPruning(
     const below = savesBelow(opened.files);
     const unknown = options.keep.find((name) => !below.some((save) => save.name === name));
     if (unknown !== undefined) throw new CliError(`${location} holds no save ${unknown}, which --keep names.`);
-    const pointed = await pointedSteps(opened);
+    const inUse = await leasesOf(opened, below);
     const progress = progressOf(
       session,
       below.flatMap(({ files }) => files),
@@ -62,36 +63,70 @@ export async function planPruning(
       });
       looks.set(save, found);
     }
-    const retained = [...looks].map(([save, look]) => retainedOf(save, look, { ...options, pointed }));
-    return { store: opened.store, below, saves: plannedOf(below, looks, reasonsToKeep(retained, options.policy)) };
+    const retained = [...looks].map(([save, look]) => retainedOf(save, look, { ...options, inUse }));
+    const reasons = reasonsToKeep(retained, options.policy);
+    const saves = below.map((save) => {
+      const look = looks.get(save);
+      return look === undefined ? interrupted(save, { ...options, inUse }) : plannedOf(save, look, reasons);
+    });
+    return { store: opened.store, below, saves };
   });
 }
 
 /** Deletes what a plan deletes, unless it changed since. Resolves to what became of each save. */
 export async function deletePlanned(
-  { signal }: Session,
-  { store, below, saves }: PruningPlan,
+  { signal }: Pick<Session, 'signal'>,
+  plan: PruningPlan,
 ): Promise<readonly PlannedSave[]> {
   return await withStoreErrors(async () => {
-    const now = new Map(savesBelow(await store.list()).map((save) => [save.name, save]));
+    const { store, below, saves } = plan;
+    const hindrances = await hindrancesOf(plan);
     const done: PlannedSave[] = [];
     for (const [index, save] of saves.entries()) {
       signal.throwIfAborted();
-      const files = now.get(save.name)?.files ?? [];
       if (save.action !== 'delete') done.push(save);
-      else if (save.verdict !== 'being deleted' && !isSame(files, below[index]?.files ?? []))
-        done.push({ ...save, action: 'changed', because: ['something wrote to it after it was verified'] });
-      else {
-        await deleteSave(
-          store,
-          save.name,
-          files.map(({ path }) => path),
-        );
-        done.push({ ...save, action: 'deleted' });
-      }
+      else done.push(await deleteUnchanged(store, save, { before: below[index], hindrance: hindrances.get(save) }));
     }
     return done;
   });
+}
+
+/** Why saves that a plan deletes stay now: an engine names one, or what stays for it is no longer there. */
+async function hindrancesOf({ store, below, saves }: PruningPlan): Promise<ReadonlyMap<PlannedSave, string>> {
+  const files = await store.list();
+  const now = savesBelow(files);
+  const inUse = await leasesOf({ store, files }, now);
+  const hasLost = saves.some(({ name, action, verdict }, index) => {
+    const after = now.find((save) => save.name === name);
+    return action === 'keep' && verdict === 'sound' && !isSame(after?.files ?? [], below[index]?.files ?? []);
+  });
+  return new Map(
+    saves.flatMap((save) => {
+      const lost =
+        hasLost && save.verdict !== 'being deleted' ? 'a save that stays changed: run this again' : undefined;
+      const why = inUse.get(save.name)?.[0] ?? lost;
+      return why === undefined ? [] : [[save, why]];
+    }),
+  );
+}
+
+/** Deletes one save if its files are still those of the plan: others can have been deleted for hours. */
+async function deleteUnchanged(
+  store: CheckpointStore,
+  save: PlannedSave,
+  { before, hindrance }: { readonly before: SaveBelow | undefined; readonly hindrance: string | undefined },
+): Promise<PlannedSave> {
+  if (hindrance !== undefined) return { ...save, action: 'changed', because: [hindrance] };
+  const [now] = savesBelow(await store.list(save.name));
+  const files = now?.files ?? [];
+  if (save.verdict === 'being deleted' ? now?.isWrittenSince === true : !isSame(files, before?.files ?? []))
+    return { ...save, action: 'changed', because: ['its files changed after this command read them'] };
+  await deleteSave(
+    store,
+    save.name,
+    files.map(({ path }) => path),
+  );
+  return { ...save, action: 'deleted' };
 }
 
 /** By name. Copied files have other times, and users go back to earlier steps: a save stays if it stays in either order. */
@@ -110,31 +145,41 @@ function reasonsToKeep(
 }
 
 function plannedOf(
-  below: readonly SaveBelow[],
-  looks: ReadonlyMap<SaveBelow, SaveLook>,
+  { name, step }: SaveBelow,
+  { verdict }: SaveLook,
   reasons: ReadonlyMap<string, ReadonlySet<string>>,
-): readonly PlannedSave[] {
-  return below.map((save) => {
-    const { name, step } = save;
-    const look = looks.get(save);
-    if (look === undefined)
-      return { name, step, verdict: 'being deleted', action: 'delete', because: ['its deletion was interrupted'] };
-    const because = reasons.get(name);
-    if (because !== undefined) return { name, step, verdict: look.verdict, action: 'keep', because: [...because] };
-    return { name, step, verdict: look.verdict, action: 'delete', because: ['the policy does not keep it'] };
-  });
+): PlannedSave {
+  const because = reasons.get(name);
+  if (because !== undefined) return { name, step, verdict, action: 'keep', because: [...because] };
+  return { name, step, verdict, action: 'delete', because: ['the policy does not keep it'] };
+}
+
+/** A save whose deletion began and did not end. The rest of it goes, unless somebody wants or writes it. */
+function interrupted({ name, step, isWrittenSince }: SaveBelow, { keep, inUse }: Protected): PlannedSave {
+  const because = [
+    ...(keep.includes(name) ? ['--keep names it'] : []),
+    ...(inUse.get(name) ?? []),
+    ...(isWrittenSince
+      ? [`something wrote to it after its deletion began: delete ${DELETION_FILE} in it, and verify it`]
+      : []),
+  ];
+  const planned = { name, step, verdict: 'being deleted' } as const;
+  return because.length > 0
+    ? { ...planned, action: 'keep', because }
+    : { ...planned, action: 'delete', because: ['its deletion was interrupted'] };
+}
+
+/** What stays whatever the policy is. `inUse`: what names a save, by the name of the save. */
+interface Protected {
+  readonly keep: readonly string[];
+  readonly inUse: ReadonlyMap<string, readonly string[]>;
 }
 
 function retainedOf(
   { name, step }: SaveBelow,
   { format, verdict, state }: SaveLook,
-  {
-    level,
-    keep,
-    pointed,
-  }: { readonly level: Level; readonly keep: readonly string[]; readonly pointed: ReadonlyMap<number, string> },
+  { level, keep, inUse }: Protected & { readonly level: Level },
 ): RetainedSave {
-  const pointer = pointed.get(step);
   const { worldSize, degrees } = state?.facts ?? {};
   return {
     name,
@@ -143,9 +188,32 @@ function retainedOf(
     verification: { level, verdict },
     // What is not recognised may be anything.
     isAdopted: format === undefined,
-    leases: pointer === undefined ? [] : [`file ${pointer} names it`],
+    leases: inUse.get(name) ?? [],
     ...(keep.includes(name) && { pin: '--keep names it' }),
   };
+}
+
+/** What names each save, or leads to it: pointer files of engines, and links such as `latest`. */
+async function leasesOf(
+  opened: OpenedStore,
+  below: readonly SaveBelow[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const pointed = await pointedSteps(opened);
+  const links = opened.files.flatMap(({ path, leadsTo }) => (leadsTo === undefined ? [] : [{ path, leadsTo }]));
+  const isBelow = (path: string, name: string): boolean => path === name || path.startsWith(`${name}/`);
+  return new Map(
+    below.map(({ name, step }) => {
+      const pointer = pointed.get(step);
+      const link = links.find(({ path, leadsTo }) => isBelow(leadsTo, name) && !isBelow(path, name));
+      return [
+        name,
+        [
+          ...(pointer === undefined ? [] : [`file ${pointer} names it`]),
+          ...(link === undefined ? [] : [`link ${link.path} leads to it`]),
+        ],
+      ];
+    }),
+  );
 }
 
 async function pointedSteps({ store, files }: OpenedStore): Promise<ReadonlyMap<number, string>> {

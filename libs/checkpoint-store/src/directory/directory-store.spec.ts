@@ -63,6 +63,21 @@ describe('a directory of saves', () => {
     expect([readFileSync(outside, 'utf8'), readdirSync(directory)]).toEqual(['precious', []]);
   });
 
+  it('lists one folder; none that does not exist', async () => {
+    for (const path of ['step-1/0', 'step-1/shards/1', 'step-10/0']) await store.write(path, bytes('0'));
+    const paths = async (folder: string): Promise<readonly string[]> =>
+      (await store.list(folder)).map(({ path }) => path).toSorted();
+    expect([await paths('step-1'), await paths('step-2')]).toEqual([['step-1/0', 'step-1/shards/1'], []]);
+  });
+
+  it('says where a link leads, if that is below it', async () => {
+    await store.write('step-1/0', bytes('0'));
+    const targets = { latest: 'step-1', outside: '..', broken: 'step-2', itself: '.' };
+    for (const [path, target] of Object.entries(targets)) symlinkSync(target, join(directory, path));
+    const leading = (await store.list()).flatMap(({ path, leadsTo }) => (leadsTo === undefined ? [] : [path, leadsTo]));
+    expect(leading).toEqual(['latest', 'step-1']);
+  });
+
   it.each(['../outside', '/etc/passwd', 'step-1/../../outside'])('has no file %s', async (path) => {
     await expect(store.write(path, bytes('x'))).rejects.toThrow('is outside of');
     await expect(store.remove([path])).rejects.toThrow('is outside of');

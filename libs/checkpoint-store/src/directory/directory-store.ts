@@ -1,8 +1,8 @@
 import type { StoredFile } from '@coxswain/checkpoint';
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
-import { link, lstat, mkdir, open, opendir, rename, rmdir, unlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { constants, type Dirent } from 'node:fs';
+import { link, lstat, mkdir, open, opendir, realpath, rename, rmdir, unlink } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
 import { type CheckpointStore, type FileChunks, MAX_FILES } from '../checkpoint-store.ts';
 import { StoreError } from '../store-error.ts';
 import { codeOf, directoryErrorOf } from './directory-errors.ts';
@@ -16,15 +16,15 @@ export class DirectoryStore implements CheckpointStore {
     this.location = directory;
   }
 
-  list(): Promise<readonly StoredFile[]> {
-    return this.#ask('list files', () => this.#list());
+  list(folder = ''): Promise<readonly StoredFile[]> {
+    return this.#ask('list files', () => this.#list(folder));
   }
 
-  async #list(): Promise<readonly StoredFile[]> {
+  async #list(top: string): Promise<readonly StoredFile[]> {
     const files: StoredFile[] = [];
-    for (const folders = ['']; folders.length > 0;) {
+    for (const folders = [top]; folders.length > 0;) {
       const folder = folders.pop() ?? '';
-      for await (const entry of await opendir(join(this.location, folder))) {
+      for await (const entry of await this.#opened(folder)) {
         const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
         if (entry.isDirectory()) folders.push(path);
         else files.push(...(await this.#stored(path)));
@@ -90,15 +90,37 @@ export class DirectoryStore implements CheckpointStore {
     }
   }
 
+  /** Empty if the folder was deleted since its parent was read, or became a link. */
+  async #opened(folder: string): Promise<AsyncIterable<Dirent>> {
+    const path = this.#at(folder);
+    if (folder === '') return await opendir(path);
+    try {
+      return (await lstat(path)).isDirectory() ? await opendir(path) : NO_ENTRIES;
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return NO_ENTRIES;
+      throw error;
+    }
+  }
+
   /** None if it was deleted since its directory was read. */
   async #stored(path: string): Promise<readonly StoredFile[]> {
     try {
       const stats = await lstat(join(this.location, path));
-      return [{ path, bytes: stats.size, writtenMs: stats.mtimeMs, ...(stats.isFile() ? {} : { isLink: true }) }];
+      const file = { path, bytes: stats.size, writtenMs: stats.mtimeMs };
+      return [stats.isFile() ? file : { ...file, isLink: true, ...(await this.#leadsTo(path)) }];
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return [];
       throw error;
     }
+  }
+
+  async #leadsTo(path: string): Promise<Pick<StoredFile, 'leadsTo'>> {
+    const target = await realpath(join(this.location, path)).catch(() => undefined);
+    if (target === undefined) return {};
+    const leadsTo = relative(await realpath(this.location), target)
+      .split(sep)
+      .join('/');
+    return leadsTo === '' || leadsTo === path || leadsTo.split('/')[0] === '..' ? {} : { leadsTo };
   }
 
   /** Folders that became empty, up to the store itself. */
@@ -127,6 +149,11 @@ export class DirectoryStore implements CheckpointStore {
     return join(this.location, path);
   }
 }
+
+/** Of a folder that is gone. */
+const NO_ENTRIES: AsyncIterable<Dirent> = {
+  [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: true, value: undefined }) }),
+};
 
 async function writeDurably(path: string, chunks: FileChunks): Promise<void> {
   const file = await open(path, 'wx');

@@ -50,7 +50,8 @@ export class S3Store implements CheckpointStore {
     this.#client = clientOf(options, this.#silenceMs);
   }
 
-  async list(): Promise<readonly StoredFile[]> {
+  async list(folder?: string): Promise<readonly StoredFile[]> {
+    const below = folder === undefined ? this.#prefix : `${this.#prefix}${folder}/`;
     const files: StoredFile[] = [];
     let token: string | undefined;
     do {
@@ -58,7 +59,7 @@ export class S3Store implements CheckpointStore {
         this.#client.send(
           new ListObjectsV2Command({
             Bucket: this.#bucket,
-            Prefix: this.#prefix,
+            Prefix: below,
             ContinuationToken: token,
             MaxKeys: this.#pageFiles,
           }),

@@ -15,8 +15,9 @@ export class MemoryStore implements CheckpointStore {
     this.files = new Map(Object.entries(files));
   }
 
-  list(): Promise<readonly StoredFile[]> {
-    return Promise.resolve([...this.files].map(([path, { length }]) => ({ path, bytes: length, writtenMs: 0 })));
+  list(folder?: string): Promise<readonly StoredFile[]> {
+    const listed = [...this.files].filter(([path]) => folder === undefined || path.startsWith(`${folder}/`));
+    return Promise.resolve(listed.map(([path, { length }]) => ({ path, bytes: length, writtenMs: 0 })));
   }
 
   read(path: string, offset: number, length: number): Promise<Uint8Array> {

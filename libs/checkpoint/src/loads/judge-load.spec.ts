@@ -187,6 +187,30 @@ describe('a save', () => {
       ['cannot', /it is converted: set/],
     ],
     [
+      'in the universal format of DeepSpeed goes with DeepSpeed',
+      deepspeed({ optimizerSharding: 'universal' }, { format: 'deepspeed-universal' }),
+      { ...universal(4), engine: 'deepspeed' },
+      ['engine reshards', /its part of each parameter/],
+    ],
+    [
+      'in the universal format of DeepSpeed does not go with a layout that does not ask',
+      { format: 'deepspeed-universal' },
+      { ...dp2, engine: 'deepspeed' },
+      ['cannot', /it is converted: set layout\.checkpointPolicy\.format/],
+    ],
+    [
+      'in the universal format of DeepSpeed goes with no other engine',
+      { format: 'deepspeed-universal' },
+      { ...universal(4), engine: 'megatron-lm' },
+      ['cannot', /does not load that format: go on with deepspeed/],
+    ],
+    [
+      'whose degrees nothing says is not called one of the degrees of the layout',
+      { format: 'dcp' },
+      tp4dp2,
+      ['loads as is', /^was saved as dcp: its tensors are stored by name/],
+    ],
+    [
       'of the Trainer goes with as many ranks',
       { format: 'hugging-face', facts: { worldSize: 4 } },
       dp4,
@@ -238,6 +262,16 @@ describe('a save', () => {
   ])('%s', (_what, saved, wanted, [verdict, because]) => {
     const found = judgeLoad(saved, wanted);
     expect([found.verdict, found.because]).toEqual([verdict, expect.stringMatching(because)]);
+  });
+});
+
+describe('a verdict', () => {
+  it.each<[what: string, saved: KnownSave, basis: LoadVerdict['basis']]>([
+    ['rests on files that name degrees', dcp(), 'files'],
+    ['rests on files that name the number of ranks', { format: 'hugging-face', facts: { worldSize: 4 } }, 'files'],
+    ['rests on the record if files name neither', { format: 'dcp', facts: { holds: {} } }, 'record'],
+  ])('%s', (_what, saved, basis) => {
+    expect(judgeLoad(saved, dp4).basis).toBe(basis);
   });
 });
 

@@ -44,7 +44,8 @@ const CONVERTED_BYTES_PER_SECOND = 350 * 2 ** 20;
 /** Whether the target can load the save. A format that is not known here is left to its engine. */
 export function judgeLoad(saved: KnownSave, target: LoadTarget): LoadVerdict {
   const format = formatNamed(saved.format);
-  const basis = saved.facts?.degrees === undefined && saved.facts?.optimizerSharding === undefined ? 'record' : 'files';
+  const { degrees, optimizerSharding, worldSize } = saved.facts ?? {};
+  const basis = (degrees ?? optimizerSharding ?? worldSize) === undefined ? 'record' : 'files';
   const answer = broken(saved) ?? foreignTo(format, saved.format, target.engine) ?? answerOf(format, saved, target);
   const all = changedDegrees(saved, target.layout, ALL_DEGREES);
   return {
@@ -130,16 +131,17 @@ function savedDegree({ facts, layout }: KnownSave, { field, of }: Degree): numbe
 
 /** "was saved as torch_dist with tensorParallelDegree 2, and the layout has tensorParallelDegree 1: ..." */
 function describe(
-  { format, facts }: KnownSave,
+  { format, facts, layout }: KnownSave,
   { problem, changed, reason }: LoadAnswer,
   all: readonly ChangedDegree[],
 ): string {
   const shown = problem === undefined && changed.length === 0 ? all : changed;
   const optimizer = facts?.optimizerSharding === undefined ? '' : ` (optimizer ${facts.optimizerSharding})`;
-  if (shown.length === 0)
-    return problem === undefined
-      ? `was saved as ${format}${optimizer} at the degrees of the layout: ${reason}`
-      : `was saved as ${format}${optimizer}, and ${reason}`;
+  if (shown.length === 0) {
+    if (problem !== undefined) return `was saved as ${format}${optimizer}, and ${reason}`;
+    const isKnown = (facts?.degrees ?? facts?.worldSize ?? layout) !== undefined;
+    return `was saved as ${format}${optimizer}${isKnown ? ' at the degrees of the layout' : ''}: ${reason}`;
+  }
   const was = shown.map((each) => `${each.field} ${each.was}`).join(', ');
   const becomes = shown.map((each) => `${each.field} ${each.becomes}`).join(', ');
   return `was saved as ${format}${optimizer} with ${was}, and the layout has ${becomes}: ${reason}`;

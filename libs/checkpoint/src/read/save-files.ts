@@ -9,6 +9,8 @@ export interface StoredFile {
   readonly writtenMs?: number;
   /** What stands at the path is no plain file: a link can point outside of the save, and is not followed. */
   readonly isLink?: boolean;
+  /** The place below the same directory to which a link leads; absent if it leads elsewhere. */
+  readonly leadsTo?: string;
 }
 
 /** Bytes that a reader wants: `length` bytes of a file from `offset` on. */

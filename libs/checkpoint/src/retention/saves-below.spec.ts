@@ -31,10 +31,20 @@ describe('the saves below a directory', () => {
     expect(found.map(({ isBeingDeleted }) => isBeingDeleted)).toEqual([true, false]);
   });
 
+  it('are written again if a file is newer than the begin of the deletion', () => {
+    const found = savesBelow([
+      ...[file(`step-1/${DELETION_FILE}`, 5), file('step-1/.metadata', 5)],
+      ...[file(`step-2/${DELETION_FILE}`, 5), file('step-2/.metadata', 6)],
+      file('step-3/.metadata', 7),
+    ]);
+    expect(found.map(({ isWrittenSince }) => isWrittenSince)).toEqual([false, true, false]);
+  });
+
   it.each([
     ['latest', 'global_step30\n', 30],
     ['latest_checkpointed_iteration.txt', '20', 20],
     ['latest_checkpointed_iteration.txt', 'release', undefined],
+    ['latest', 'step-40', 40],
     ['README', '20', undefined],
   ])('are named by %s with %j', (path, text, step) => {
     expect(stepOfPointer(path, text)).toBe(step);

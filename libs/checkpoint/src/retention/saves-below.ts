@@ -11,6 +11,8 @@ export interface SaveBelow {
   readonly files: readonly StoredFile[];
   /** Its deletion has begun. */
   readonly isBeingDeleted: boolean;
+  /** Something wrote to it after its deletion began: an engine can have saved the same step again. */
+  readonly isWrittenSince: boolean;
 }
 
 /**
@@ -27,16 +29,27 @@ export function savesBelow(files: readonly StoredFile[]): readonly SaveBelow[] {
       const step = stepOfDirectory(name);
       if (step === undefined) return [];
       const own = all.map((file) => ({ ...file, path: file.path.slice(name.length + 1) }));
-      return [{ name, step, files: own, isBeingDeleted: own.some(({ path }) => path === DELETION_FILE) }];
+      return [{ name, step, files: own, ...deletionOf(own) }];
     })
     .toSorted((one, other) => newestMs(one) - newestMs(other) || one.step - other.step);
+}
+
+function deletionOf(files: readonly StoredFile[]): Pick<SaveBelow, 'isBeingDeleted' | 'isWrittenSince'> {
+  const deletion = files.find(({ path }) => path === DELETION_FILE);
+  const begunMs = deletion?.writtenMs ?? Infinity;
+  return {
+    isBeingDeleted: deletion !== undefined,
+    isWrittenSince: files.some(({ writtenMs = 0 }) => writtenMs > begunMs),
+  };
 }
 
 /** The step that a pointer file of an engine names; undefined if `path` is none, or names no step. */
 export function stepOfPointer(path: string, text: string): number | undefined {
   const pattern = savePointers().find(({ file }) => file === path)?.text;
-  const digits = pattern?.exec(text.trim())?.[1];
-  return digits === undefined ? undefined : Number(digits);
+  if (pattern === undefined) return undefined;
+  const digits = pattern.exec(text.trim())?.[1];
+  // Users write the name of a folder of another engine into such a file.
+  return digits === undefined ? stepOfDirectory(text.trim()) : Number(digits);
 }
 
 /** Names of files in which engines name their newest save. */

@@ -138,7 +138,7 @@ function* readCommon(
     }
     return { facts, findings: [] };
   } catch (error) {
-    if (error instanceof UnreadableSave) return finding(level, 'damaged', `${COMMON_FILE} ${error.message}.`);
+    if (error instanceof UnreadableSave) return finding(level, 'damaged', `File ${COMMON_FILE} ${error.message}.`);
     throw error;
   }
 }
@@ -163,7 +163,14 @@ function* readValue(item: StoredItem): Reading<PickleValue> {
   if (!pickle.isStored) throw new UnreadableSave('has a compressed record data.pkl, which torch.save never writes');
   if (pickle.bytes > MAX_COMMON_STATE)
     throw new UnreadableSave('has a pickle larger than any of arguments and settings');
-  return readPickle(yield* readPayload(item, pickle));
+  const bytes = yield* readPayload(item, pickle);
+  try {
+    return readPickle(bytes);
+  } catch (error) {
+    if (error instanceof UnreadableSave)
+      throw new UnreadableSave(`has a data.pkl that cannot be read: ${error.message}`);
+    throw error;
+  }
 }
 
 function checkObjects({ objects }: SavedState): readonly Finding[] {
