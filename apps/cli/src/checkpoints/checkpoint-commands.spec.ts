@@ -1,4 +1,5 @@
 import type { SaveLook } from '@coxswain/checkpoint';
+import { findingLines, saveTable } from './checkpoint-tables.ts';
 import { cpSync, mkdtempSync, readdirSync, rmSync, truncateSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -28,6 +29,15 @@ describe('checkpoint show', () => {
     expect(out).toMatch(/^Format +dcp\nVerdict +sound, as far as V1 sees\nTensors +6 tensors, 435 B\nChunks +11\n/);
     expect(out).toMatch(/\nmodel +6 +435 B +float32, bfloat16, bool, int32\n/);
     expect(out).toContain('Beside tensors: loader.position, lr, step');
+  });
+
+  it('shows a name with a line break in one line, and an empty name in quotes', () => {
+    const tensor = { dtype: 'float32', shape: [2], chunks: [] };
+    const tensors = ['a\nV1  damaged: b', ''].map((key) => ({ ...tensor, key }));
+    const findings = [{ level: 'V1', kind: 'suspect', sentence: 'Tensor a\nb has a hole.' }] as const;
+    const look = { format: 'dcp', verdict: 'sound', state: { tensors, objects: [] }, findings, readBytes: 1 } as const;
+    expect(saveTable(look, 'V1')).toMatch(/\na\\nV1  damaged: b +1 +8 B +float32\n"" +1 /);
+    expect(findingLines(look)).toBe('V1  suspect: Tensor a\\nb has a hole.');
   });
 
   it('has a JSON form with each tensor and box', async () => {

@@ -38,7 +38,7 @@ function tensorTable({ state }: SaveLook): string {
   const rows = [...groups]
     .slice(0, MAX_ROWS)
     .map(([name, tensors]) => [
-      name,
+      shownName(name),
       String(tensors.length),
       formatBytes(tensors.reduce((sum, tensor) => sum + bytesOf(tensor), 0)),
       [...new Set(tensors.map(({ dtype }) => dtype))].join(', '),
@@ -48,7 +48,9 @@ function tensorTable({ state }: SaveLook): string {
 
 function objectLines({ state }: SaveLook): string {
   const keys = (state?.objects ?? []).map(({ key }) => key).toSorted();
-  return keys.length === 0 ? '' : withMore(`Beside tensors: ${keys.slice(0, MAX_ROWS).join(', ')}`, keys.length);
+  return keys.length === 0
+    ? ''
+    : withMore(`Beside tensors: ${keys.slice(0, MAX_ROWS).map(shownName).join(', ')}`, keys.length);
 }
 
 /** One line a finding. */
@@ -56,10 +58,20 @@ export function findingLines({ findings }: SaveLook): string {
   return withMore(
     findings
       .slice(0, MAX_ROWS)
-      .map(({ level, kind, sentence }) => `${level}  ${kind}: ${sentence}`)
+      .map(({ level, kind, sentence }) => `${level}  ${kind}: ${inOneLine(sentence)}`)
       .join('\n'),
     findings.length,
   );
+}
+
+/** In quotes if it would not be seen, or would break the line. */
+function shownName(name: string): string {
+  return name.trim() === '' ? JSON.stringify(name) : inOneLine(name);
+}
+
+/** A save names its tensors: a line break in a name must not begin a line that looks like a finding. */
+function inOneLine(text: string): string {
+  return text.replace(/[\n\r\v\f]/g, (each) => JSON.stringify(each).slice(1, -1));
 }
 
 function withMore(text: string, count: number): string {

@@ -137,8 +137,9 @@ describe('checkpoint prune', () => {
     const save = join(directory, 'step-50');
     cpSync(join(directory, 'tokenizer.json'), join(save, 'tokenizer.json'));
     setTime(save, 50);
-    await prune('--keep-newest-verified', '1', '--delete');
+    const { out } = await prune('--keep-newest-verified', '1', '--delete');
     expect(left()).toEqual(['step-400', 'step-50']);
+    expect(out).toMatch(/step-50 +unverifiable +keep +its format is not known\n/);
   });
 
   it('has a JSON form', async () => {
@@ -154,7 +155,7 @@ describe('checkpoint prune', () => {
 
   it.each([
     ['without a policy', [], /required option '--keep-newest-verified/],
-    ['with a policy that keeps none', ['--keep-newest-verified', '0'], /The policy is not valid: keepNewestVerified/],
+    ['with a policy that keeps none', ['--keep-newest-verified', '0'], /^--keep-newest-verified is not valid: .*>=1/],
     ['with a name that does not exist', ['--keep-newest-verified', '1', '--keep', 'step-7'], /holds no save step-7/],
     [
       'with both --dry-run and --delete',

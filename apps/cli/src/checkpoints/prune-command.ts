@@ -59,7 +59,8 @@ function policyOf({ keepNewestVerified, keepEverySteps }: PruneOptions): Retenti
   const policy = RetentionPolicy.safeParse({ keepNewestVerified, keepEverySteps });
   if (policy.success) return policy.data;
   const [issue] = policy.error.issues;
-  throw new CliError(`The policy is not valid: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}.`);
+  const option = String(issue?.path[0]).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw new CliError(`--${option} is not valid: ${issue?.message ?? ''}.`);
 }
 
 function prunedTable(saves: readonly PlannedSave[], isDone: boolean): string {

@@ -186,8 +186,7 @@ function retainedOf(
     step,
     layout: JSON.stringify([format, worldSize, Object.entries(degrees ?? {}).toSorted()]),
     verification: { level, verdict },
-    // What is not recognised may be anything.
-    isAdopted: format === undefined,
+    isUnknown: format === undefined,
     leases: inUse.get(name) ?? [],
     ...(keep.includes(name) && { pin: '--keep names it' }),
   };

@@ -63,6 +63,8 @@ describe('an S3 store', () => {
       bytes: 3,
       writtenMs: expect.any(Number) as number,
     });
+    expect((await store.list('rank-2')).map(({ path }) => path)).toEqual(['rank-2/0.distcp']);
+    expect(await store.list('rank-99')).toEqual([]);
   });
 
   it.each<[string, readonly [offset: number, length: number], readonly [from: number, to: number]]>([

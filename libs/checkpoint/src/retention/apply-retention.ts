@@ -16,6 +16,8 @@ export interface RetainedSave {
   readonly loss?: number;
   /** Coxswain did not write it. */
   readonly isAdopted?: boolean;
+  /** Its format is not known, so it may be anything. */
+  readonly isUnknown?: boolean;
   /** The reason of a user to keep it. */
   readonly pin?: string;
   /** What reads it or is about to, such as a job that resumes from it. */
@@ -35,7 +37,7 @@ export interface RetentionDecision {
 const VERIFIED: Level = 'V2';
 
 /**
- * Applies a policy to the saves of a job, in the order in which they were saved, oldest first. Whatever the policy is, these stay: adopted,
+ * Applies a policy to the saves of a job, in the order in which they were saved, oldest first. Whatever the policy is, these stay: adopted, unknown,
  * pinned and leased saves, the newest verified save of each layout, and what saves that stay began from. Without a policy all stay.
  */
 export function applyRetention(saves: readonly RetainedSave[], policy: RetentionPolicy | undefined): RetentionDecision {
@@ -81,9 +83,10 @@ function keepByPolicy(saves: readonly RetainedSave[], policy: RetentionPolicy, k
       keep(save, `it is one of the ${String(keepBestByLoss)} verified saves with the lowest loss`);
 }
 
-function protections({ isAdopted = false, pin, leases = [] }: RetainedSave): readonly string[] {
+function protections({ isAdopted = false, isUnknown = false, pin, leases = [] }: RetainedSave): readonly string[] {
   return [
     ...(isAdopted ? ['Coxswain did not write it'] : []),
+    ...(isUnknown ? ['its format is not known'] : []),
     ...(pin === undefined ? [] : [`it is pinned: ${pin}`]),
     ...leases.map((lease) => `it is in use: ${lease}`),
   ];
