@@ -51,6 +51,15 @@ const DIES_WHEN_IT_INSPECTS = `--import data:text/javascript,${encodeURIComponen
   `if (process.argv.at(-1).includes('"about":"bytes"')) process.kill(process.pid, 'SIGKILL');`,
 )}`;
 
+/** NODE_OPTIONS under which an inspection of the bytes of a save writes that it began, and never ends. */
+const HANGS_WHEN_IT_INSPECTS = `--import data:text/javascript,${encodeURIComponent(
+  `import { writeFileSync } from 'node:fs';
+  if (process.argv.at(-1).includes('"about":"bytes"')) {
+    writeFileSync('inspecting', 'yes');
+    await new Promise(() => setInterval(() => process.stdout.write(String.fromCharCode(10)), 50));
+  }`,
+)}`;
+
 function step(number: number, more: object = {}): string {
   return JSON.stringify({ kind: 'step', step: number, stepTimeMs: 5, tokens: 64, timingsMs: { forward: 2 }, ...more });
 }
@@ -404,6 +413,25 @@ describe('the bytes of a save', () => {
     expect(checkpoint?.verification).toBeUndefined();
     expect(launcher.stderr).toMatch(/reported without a verification of its bytes: .*SIGKILL/);
   });
+});
+
+it('a save of ranks that are asked to stop is reported before the pod is killed, however long its inspection takes', async () => {
+  const operator = await anOperator();
+  operator.listensTo = ['contents'];
+  const launcher = await launch([operator.url], {
+    engine: `trap "" TERM; ${UNTIL_END.replace('end', 'facts')}; cat facts >&3; ${UNTIL_END}`,
+    environment: { NODE_OPTIONS: HANGS_WHEN_IT_INSPECTS },
+  });
+  writeFileSync(launcher.path('facts.new'), `${JSON.stringify(aDcpCheckpointIn(launcher.directory))}\n`);
+  renameSync(launcher.path('facts.new'), launcher.path('facts'));
+  await eventually('the inspection', () => launcher.written('inspecting') !== undefined);
+  launcher.child.kill('SIGTERM');
+  await eventually('the signal', () => launcher.stderr.includes('Asked to stop'));
+  const endedMs = performance.now();
+  writeFileSync(launcher.path('end'), '');
+  await launcher.exited;
+  expect(operator.ofKind('checkpointSaved')).toMatchObject([{ checkpoint: { step: 20 } }]);
+  expect(performance.now() - endedMs).toBeLessThan(5_000);
 });
 
 describe('an engine that is not to be believed', () => {

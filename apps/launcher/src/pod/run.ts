@@ -208,7 +208,7 @@ async function runAssigned(life: Life, assignment: RankAssignment): Promise<Endi
     'exitCode' in before
       ? ended
       : await withOwnFinding(ended, assignment, { settings: life.settings, stopped: signals.first });
-  await reporter.finishVerifications();
+  await reporter.finishVerifications({ isStopping: signals.haveCome });
   logIgnoredFacts(gang, logLine);
   const work = await workOf(verdict, { ...life, gang, assignment, cpuMsBefore });
   return { verdict, cause: toCause(verdict, { ...life, gang, assignment, work }) };

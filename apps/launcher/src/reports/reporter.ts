@@ -173,10 +173,10 @@ export class Reporter {
 
   /**
    * Waits until every claimed checkpoint was verified, and 500 ms at most until the operator has acknowledged those that are complete, so that the
-   * termination message need not list them.
+   * termination message need not list them. `isStopping`: the pod was asked to stop, and may be killed soon.
    */
-  async finishVerifications(): Promise<void> {
-    this.#savedCheckpoints.hurry();
+  async finishVerifications(how: { readonly isStopping: boolean }): Promise<void> {
+    this.#savedCheckpoints.hurry(how);
     this.#steps.flush();
     await this.#savedCheckpoints.done();
     const untilMs = performance.now() + ACKNOWLEDGED_MS;

@@ -14,8 +14,10 @@ const MAX_WAITING = 32;
 const MAX_VERIFICATIONS = 5;
 /** An inspection that takes longer gives up: the save is reported without one. */
 const MAX_INSPECTION_MS = 60_000;
-/** The same once the ranks have ended and the pod has to end too. */
-const MAX_LAST_INSPECTION_MS = 5_000;
+/** All that are left once the ranks have ended, together. */
+const MAX_LAST_INSPECTIONS_MS = 5_000;
+/** The same if the pod was asked to stop: ranks that save to the end of its grace period leave it three seconds. */
+const MAX_STOPPING_INSPECTIONS_MS = 1_500;
 
 /** Where checkpoints lie, and where verified ones are reported. */
 export interface SavedCheckpointReporterOptions {
@@ -31,8 +33,8 @@ export class SavedCheckpointReporter {
   readonly #options: SavedCheckpointReporterOptions;
   readonly #queue = new BoundedSerialQueue(MAX_WAITING);
   #droppedSaves = 0;
-  /** The ranks have ended, and the pod waits for the verifications that are left. */
-  #isFinishing = false;
+  /** When inspections have to end, because the ranks have ended and the pod waits for the verifications that are left. */
+  #finishByMs: number | undefined;
   /** Shortens the inspection that runs. */
   #shorten: () => void = () => undefined;
 
@@ -47,16 +49,16 @@ export class SavedCheckpointReporter {
 
   /** Other ranks start. */
   begin(): void {
-    this.#isFinishing = false;
+    this.#finishByMs = undefined;
   }
 
   receive(fact: SavedFact): void {
     if (!this.#queue.add(() => this.#verify(fact))) this.#droppedSaves += 1;
   }
 
-  /** The ranks have ended: no checkpoint is verified again from now on. */
-  hurry(): void {
-    this.#isFinishing = true;
+  /** The ranks have ended: no checkpoint is verified again from now on. `isStopping`: the pod may be killed soon. */
+  hurry({ isStopping }: { readonly isStopping: boolean }): void {
+    this.#finishByMs ??= performance.now() + (isStopping ? MAX_STOPPING_INSPECTIONS_MS : MAX_LAST_INSPECTIONS_MS);
     this.#shorten();
   }
 
@@ -77,7 +79,7 @@ export class SavedCheckpointReporter {
         { patienceMs: settings.mountPatienceMs },
       );
     let outcome = await verify();
-    for (let tries = 1; tries < MAX_VERIFICATIONS && isMountSilent(outcome) && !this.#isFinishing; tries++)
+    for (let tries = 1; tries < MAX_VERIFICATIONS && isMountSilent(outcome) && this.#finishByMs === undefined; tries++)
       outcome = await verify();
     if (outcome.kind === 'verified')
       await this.#reportUnlessBroken(outcome.value, join(settings.checkpointMount, directory));
@@ -120,10 +122,12 @@ export class SavedCheckpointReporter {
 
   #inspectionLimit(): { readonly passed: Promise<void>; readonly clear: () => void } {
     const { promise, resolve } = Promise.withResolvers<void>();
-    let timer = setTimeout(resolve, this.#isFinishing ? MAX_LAST_INSPECTION_MS : MAX_INSPECTION_MS);
+    const leftMs = (): number =>
+      this.#finishByMs === undefined ? MAX_INSPECTION_MS : Math.max(0, this.#finishByMs - performance.now());
+    let timer = setTimeout(resolve, leftMs());
     this.#shorten = () => {
       clearTimeout(timer);
-      timer = setTimeout(resolve, MAX_LAST_INSPECTION_MS);
+      timer = setTimeout(resolve, leftMs());
     };
     const clear = (): void => {
       clearTimeout(timer);
