@@ -392,10 +392,15 @@ describe('the bytes of a save', () => {
     expect(older.reported).not.toMatchObject([inspected]);
   });
 
-  it('that are incomplete keep the save from being reported, and the log says why', async () => {
-    const { reported, launcher } = await saved((path) => rmSync(join(path, '__1_0.distcp')));
-    expect(reported).toEqual([]);
-    expect(launcher.stderr).toMatch(/step 20 is incomplete and is not reported: File __1_0\.distcp is not there/);
+  it('that are incomplete are reported as such, and to an operator that reads no verdict the save is not', async () => {
+    const spoil = (path: string): void => rmSync(join(path, '__1_0.distcp'));
+    const [newer, older] = await Promise.all([saved(spoil), saved(spoil, [])]);
+    expect(newer.reported).toMatchObject([{ step: 20, verification: { verdict: 'incomplete', by: 'Launcher' } }]);
+    expect(newer.launcher.stderr).toMatch(
+      /step 20 is incomplete and is not used unless another node finds it sound: File __1_0\.distcp is not there/,
+    );
+    expect(older.reported).toEqual([]);
+    expect(older.launcher.stderr).toMatch(/step 20 is incomplete and is not reported: File __1_0\.distcp is not there/);
   });
 
   it('that no process can read for want of memory say nothing of the save, which is reported', async () => {

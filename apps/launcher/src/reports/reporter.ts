@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   LISTENS_TO_STOP,
   LISTENS_TO_COLLECTIVES,
+  LISTENS_TO_CONTENTS,
   LISTENS_TO_PROCESSES,
   LISTENS_TO_WATERMARKS,
   MAX_RANKS_PER_POD,
@@ -84,7 +85,13 @@ export class Reporter {
       },
     });
     const saveDirectory = (): string | undefined => this.#incarnations.assignment?.saveDirectory;
-    this.#savedCheckpoints = new SavedCheckpointReporter({ settings, saveDirectory, logLine, report });
+    this.#savedCheckpoints = new SavedCheckpointReporter({
+      settings,
+      saveDirectory,
+      logLine,
+      report,
+      readsVerdicts: () => this.#connection.lastListenedTo(LISTENS_TO_CONTENTS),
+    });
     this.facts = new FactReporter({
       heartbeats: this.#heartbeats,
       steps: this.#steps,

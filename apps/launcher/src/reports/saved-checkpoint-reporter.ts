@@ -26,6 +26,8 @@ export interface SavedCheckpointReporterOptions {
   readonly saveDirectory: () => string | undefined;
   readonly logLine: (sentence: string) => void;
   readonly report: (draft: Draft) => void;
+  /** Whether the operator that was connected last reads verdicts. */
+  readonly readsVerdicts: () => boolean;
 }
 
 /** Verifies each checkpoint that rank 0 claims to have saved, one after the other, and reports those that are complete on disk. */
@@ -82,20 +84,25 @@ export class SavedCheckpointReporter {
     for (let tries = 1; tries < MAX_VERIFICATIONS && isMountSilent(outcome) && this.#finishByMs === undefined; tries++)
       outcome = await verify();
     if (outcome.kind === 'verified')
-      await this.#reportUnlessBroken(outcome.value, join(settings.checkpointMount, directory));
+      await this.#reportInspected(outcome.value, join(settings.checkpointMount, directory));
     else if (outcome.kind === 'notVerified')
       logLine(`The checkpoint of step ${step} could not be verified and is not reported: ${outcome.why}`);
     else logLine(`The checkpoint of step ${step} did not verify and is not reported: ${outcome.why}`);
   }
-  /** Bytes that prove a save broken keep it from being reported. An inspection that gives up proves nothing. */
-  async #reportUnlessBroken(saved: SavedCheckpoint, saveDirectory: string): Promise<void> {
+
+  /**
+   * A broken save is reported with its verdict: the operator restores it only if another node finds it sound, and knows that the job has saved. An operator that
+   * reads no verdict would restore it, so it does not hear of it. An inspection that gives up proves nothing.
+   */
+  async #reportInspected(saved: SavedCheckpoint, saveDirectory: string): Promise<void> {
     const { report, logLine } = this.#options;
     const { verification, contents } = hasReader(saved.format) ? await this.#inspect(saved, saveDirectory) : {};
     if (isBroken(verification)) {
       const why = verification?.findings.map(({ message }) => message).join(' ') ?? '';
-      return logLine(
-        `The checkpoint of step ${saved.step} is ${verification?.verdict ?? 'damaged'} and is not reported: ${why}`,
-      );
+      const isReported = this.#options.readsVerdicts();
+      const then = isReported ? 'is not used unless another node finds it sound' : 'is not reported';
+      logLine(`The checkpoint of step ${saved.step} is ${verification?.verdict ?? 'damaged'} and ${then}: ${why}`);
+      if (!isReported) return;
     }
     const inspection = {
       ...(verification === undefined ? {} : { verification }),

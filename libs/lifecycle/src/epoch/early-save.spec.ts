@@ -1,5 +1,5 @@
 import { type Attempt, FINALIZER, type IncidentKind, NODE_LABELS, type TrainingJobSpec } from '@coxswain/api-types';
-import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
+import { aPlannedJobSpec, aTrainingJob, aVerification } from '@coxswain/api-types/testing';
 import { jobEvents } from '../decide/job-events.ts';
 import type { Finding } from '../observation/observed.ts';
 import { aNode, World } from '../testing/index.ts';
@@ -152,6 +152,18 @@ describe('what is recorded of it', () => {
     turn(world, 60, 30_000);
     expect(newest(world).earlySave).toEqual(saved);
     expect(world.violations).toEqual([]);
+  });
+
+  it('is not that a checkpoint came of it whose bytes were found broken', () => {
+    const world = aTrainingWorld();
+    world.nodeConditions.set(nodeOf(world), [deadlock]);
+    turn(world, 1);
+    const { step = 0 } = world.job?.status?.progress ?? {};
+    world.apply({ kind: 'saveCheckpoint', pick: step });
+    const verification = aVerification({ verdict: 'incomplete' });
+    world.checkpoints = world.checkpoints.map((one) => ({ ...one, status: { state: 'Complete', verification } }));
+    turn(world, 2);
+    expect(newest(world).earlySave?.outcome).toBeUndefined();
   });
 
   it('is that none came, after ten minutes, and nobody is asked again for it', () => {

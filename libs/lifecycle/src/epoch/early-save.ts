@@ -1,6 +1,6 @@
 /** Should the ranks of a gang save now, before their next save is due, because of a sign that often precedes a failure? */
 import { type Attempt, type EarlySave, type EngineName, MAX_SAVE_SUSPICIONS } from '@coxswain/api-types';
-import { bestSaveIntervalMs } from '@coxswain/checkpoint';
+import { bestSaveIntervalMs, isFoundBroken } from '@coxswain/checkpoint';
 import { safeText } from '@coxswain/safe-text';
 import { canSaveOnRequest } from '../disruption/save-on-request.ts';
 import { type Suspicion, suspicionsOf } from '../disruption/suspicions.ts';
@@ -209,7 +209,9 @@ function savedOf(
   { attempt, facts }: { readonly attempt: Attempt; readonly facts: Facts },
 ): EarlySave | undefined {
   const asked = { epoch: attempt.epoch, incarnation: earlySave.incarnation };
-  const saved = facts.checkpoints.filter(({ spec }) => isOfFence(spec, asked) && spec.step >= earlySave.afterStep);
+  const saved = facts.checkpoints.filter(
+    (one) => isOfFence(one.spec, asked) && one.spec.step >= earlySave.afterStep && !isFoundBroken(one),
+  );
   if (saved.length === 0) return undefined;
   return { ...earlySave, outcome: 'Saved', savedStep: Math.min(...saved.map(({ spec }) => spec.step)) };
 }
