@@ -6,6 +6,11 @@ const now = new Date('2026-01-01T00:00:00Z');
 const after = (seconds: number): Date => new Date(now.getTime() + seconds * 1_000);
 const pending = { state: 's', nonce: 'n', verifier: 'v', returnTo: '/' };
 
+/** With another last character but one: the last one of base64 has bits that do not count. */
+function changed(cookie: string): string {
+  return `${cookie.slice(0, -2)}${cookie.at(-2) === '_' ? 'A' : '_'}${cookie.slice(-1)}`;
+}
+
 describe('what a browser brings back from the issuer', () => {
   it('is what it was given', async () => {
     const cookie = await sealPending(pending, { key, now });
@@ -23,7 +28,7 @@ describe('what a browser brings back from the issuer', () => {
   it.each<[string, (cookie: string) => Promise<unknown>]>([
     ['is nothing when it is too old', (cookie) => unsealPending(cookie, { key, now: after(PENDING_SECONDS + 1) })],
     ['is nothing when another key sealed it', (cookie) => unsealPending(cookie, { key: otherKey, now })],
-    ['is nothing when it was changed', (cookie) => unsealPending(cookie.replace(/..$/, '__'), { key, now })],
+    ['is nothing when it was changed', (cookie) => unsealPending(changed(cookie), { key, now })],
     ['is nothing when there is none', () => unsealPending(undefined, { key, now })],
     ['is nothing when it is garbage', () => unsealPending('a.b.c.d.e', { key, now })],
   ])('%s', async (_sentence, read) => {
