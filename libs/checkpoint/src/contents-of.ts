@@ -50,7 +50,7 @@ export function contentsOf({ state }: SaveLook, geometryHash: TextHash): Checkpo
   }
   const { tensors, objects } = state;
   const objectBytes = objects.reduce((sum, { item }) => sum + (item?.length ?? 0), 0);
-  const holdsOptimizer = state.facts?.holds.optimizer ?? optimizerIn(state);
+  const optimizer = holdsOptimizer(state);
   return {
     tensors: tensors.length,
     chunks: tensors.reduce((sum, { chunks }) => sum + chunks.length, 0),
@@ -58,11 +58,16 @@ export function contentsOf({ state }: SaveLook, geometryHash: TextHash): Checkpo
     bytes: counted(Object.values(kinds).reduce((sum, { bytes }) => sum + bytes, objectBytes)),
     dtypes: dtypesOf(tensors),
     kinds: Object.fromEntries(Object.entries(kinds).filter(([, totals]) => totals.tensors > 0)),
-    holds: holdsOf(state, holdsOptimizer),
-    isResumable: holdsOptimizer === true,
+    holds: holdsOf(state, optimizer),
+    isResumable: optimizer === true,
     geometry: geometryOf(state, geometryHash),
     ...boundedFacts(state.facts),
   };
+}
+
+/** Whether training can go on from it as it was: it holds the state of an optimizer. undefined: nothing says. */
+export function holdsOptimizer(state: SavedState): Holds {
+  return state.facts?.holds.optimizer ?? optimizerIn(state);
 }
 
 /** What a tensor is for: what its reader says, or else its name. */

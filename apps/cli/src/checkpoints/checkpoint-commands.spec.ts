@@ -31,6 +31,13 @@ describe('checkpoint show', () => {
     expect(out).toContain('Beside tensors: loader.position, lr, step');
   });
 
+  it('says what a save says of itself: its step, who saved it, and how', async () => {
+    const { out } = await checkpoint('show', join(SAVE, '../megatron-core-0.16.1/dp_reshardable'));
+    expect(out).toMatch(
+      /\nHolds +weights and optimizer\nStep +\d+\n(?:Saved by .+\n)?(?:Ranks .+\n)?Degrees +tensorParallelDegree 2, .+\nOptimizer +dp_reshardable\n/,
+    );
+  });
+
   it('shows a name with a line break in one line, and an empty name in quotes', () => {
     const tensor = { dtype: 'float32', shape: [2], chunks: [] };
     const tensors = ['a\nV1  damaged: b', ''].map((key) => ({ ...tensor, key }));

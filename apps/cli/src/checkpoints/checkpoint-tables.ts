@@ -1,4 +1,11 @@
-import { bytesOfDtype, type Level, type SaveLook, type SavedTensor, volumeOf } from '@coxswain/checkpoint';
+import {
+  bytesOfDtype,
+  holdsOptimizer,
+  type Level,
+  type SaveLook,
+  type SavedTensor,
+  volumeOf,
+} from '@coxswain/checkpoint';
 import { formatBytes, formatCount } from '@coxswain/units';
 import { columns } from '../output/output.ts';
 
@@ -26,9 +33,26 @@ function facts({ format, state, verdict, readBytes }: ReadSave, level: Level): s
       `${formatCount(tensors.length, 'tensor')}, ${formatBytes(tensors.reduce((sum, tensor) => sum + bytesOf(tensor), 0))}`,
     ],
     ['Chunks', String(tensors.reduce((sum, { chunks }) => sum + chunks.length, 0))],
+    ...saidOfItself(state),
     ['Bytes read', formatBytes(readBytes)],
   ];
   return columns(state === undefined ? rows.slice(0, 2) : rows);
+}
+
+/** What the save says of itself, as far as its format tells: its step, who saved it, and how. */
+function saidOfItself(state: SaveLook['state']): readonly (readonly string[])[] {
+  if (state === undefined) return [];
+  const { step, engineRelease, worldSize, degrees = {}, optimizerSharding } = state.facts ?? {};
+  const optimizer = holdsOptimizer(state);
+  const layout = Object.entries(degrees).map(([name, degree]) => `${name} ${String(degree)}`);
+  return [
+    ['Holds', optimizer === undefined ? undefined : optimizer ? 'weights and optimizer' : 'weights only'],
+    ['Step', step === undefined ? undefined : String(step)],
+    ['Saved by', engineRelease],
+    ['Ranks', worldSize === undefined ? undefined : String(worldSize)],
+    ['Degrees', layout.length === 0 ? undefined : layout.join(', ')],
+    ['Optimizer', optimizerSharding],
+  ].flatMap(([name = '', text]) => (text === undefined ? [] : [[name, inOneLine(text)]]));
 }
 
 /** One row for each first part of the names, such as `model` and `optimizer`. */
