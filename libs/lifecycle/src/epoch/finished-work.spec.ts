@@ -80,6 +80,7 @@ describe('a gang whose ranks all exit with 0', () => {
     const { status } = settled(finished({ cause: { lastLines } }));
     expect(status.attempts).toMatchObject([{ reason, answer }]);
     expect(status.summary).toContain(`The exit code hides an error: ${error}.`);
+    expect(status.summary).toContain('although its log shows steps');
     const failure = newestFailure({ name: 'tiny', state: status.state ?? '', attempts: status.attempts ?? [] });
     expect(failure?.lastLines).toEqual([...RAISED, error, ...after]);
     expect(failure?.verdict.split(error)).toHaveLength(2);

@@ -73,7 +73,11 @@ function describeNothing(about: {
   readonly lastLines: readonly string[];
 }): string {
   const { attempt, asked, missing, end, lastLines } = about;
-  const made = `Every rank of attempt ${attempt.epoch} exited with code 0, and the job made no step and no checkpoint; its spec asks for ${asked}. ${missing}`;
+  const nothing =
+    end.shownSteps > 1
+      ? 'Coxswain saw no step and no checkpoint of the job, although its log shows steps'
+      : 'the job made no step and no checkpoint';
+  const made = `Every rank of attempt ${attempt.epoch} exited with code 0, and ${nothing}; its spec asks for ${asked}. ${missing}`;
   const leftBehind = lastLines.flatMap((line) => leftBehindIn(line) ?? []).at(-1);
   const hidden = end.error === undefined ? undefined : `The exit code hides an error: ${asSentence(end.error)}`;
   const why =
