@@ -87,7 +87,9 @@ describe('SIGTERM reaches the program that trains once, and it saves', () => {
 });
 
 it('a program without a handler ends at once, which the verdict says, and its shell goes on', async () => {
-  const { verdict, has } = await stopScript('echo > ready; sleep 1000; echo after > after');
+  // The program itself says that it is there: a shell that has not started it yet would be the one to end.
+  const program = `python3 -c "import time; open('ready', 'w'); time.sleep(1000)"`;
+  const { verdict, has } = await stopScript(`${program}; echo after > after`);
   expect([verdict.kind, has('after')]).toEqual(['stopped', true]);
   expect(verdict.stop).toMatchObject({ signalled: 1, unhandled: 1, killed: false });
 });
