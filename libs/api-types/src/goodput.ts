@@ -120,7 +120,7 @@ export const JobGoodput = z
     secondsPerSave: phase
       .optional()
       .describe(
-        'How long a save stopped the ranks, on average: time between steps at which checkpoints were saved. Null or absent: none was saved between reported steps.',
+        'How long a save stopped the ranks, on average: time between steps at which checkpoints were saved. Null or absent: none was saved between reported steps, or the saves took less than these reports can show.',
       ),
     attemptsLeftOut: counter.describe('Oldest attempts that are not counted, beyond the newest 2000.'),
   })

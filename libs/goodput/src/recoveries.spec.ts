@@ -125,6 +125,7 @@ describe('from a failure to the next step', () => {
 
 describe('seconds that ranks stood still for a save', () => {
   it.each<[string, readonly AttemptHistory['saves'][], number | null]>([
+    ['saves took less than reports of steps show', [{ count: 2, ms: 0 }], null],
     ['nothing was saved', [{ count: 0, ms: 5 * S }, undefined], null],
     [
       'the mean of all saves',

@@ -18,11 +18,11 @@ export function recoveriesOf({ attempts }: JobHistory): readonly JobRecovery[] {
     .slice(-MAX_RECOVERIES);
 }
 
-/** Mean seconds between the steps at which checkpoints were saved; null if none was. */
+/** Mean seconds between the steps at which checkpoints were saved; null if none was, or if less passed than reports of steps show. */
 export function secondsPerSave({ attempts }: JobHistory): number | null {
   const count = attempts.reduce((sum, { saves }) => sum + (saves?.count ?? 0), 0);
   const ms = attempts.reduce((sum, { saves }) => sum + ((saves?.count ?? 0) === 0 ? 0 : (saves?.ms ?? 0)), 0);
-  return count === 0 ? null : ms / count / 1000;
+  return count === 0 || ms === 0 ? null : ms / count / 1000;
 }
 
 /** Whether no run was between them. The first runs of an attempt with many incarnations are not recorded. */
