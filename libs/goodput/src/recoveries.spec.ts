@@ -61,7 +61,7 @@ function job(...attempts: readonly AttemptHistory[]): JobHistory {
 }
 
 /** The phases in one line: noticing, waiting, starting, loading, stepping = total. */
-function told({ noticing, waiting, starting, loading, stepping, total }: JobRecovery): string {
+function inOneLine({ noticing, waiting, starting, loading, stepping, total }: JobRecovery): string {
   const words = [noticing, waiting, starting, loading, stepping].map((seconds) => seconds ?? '-');
   return `${words.join(' ')} = ${total ?? '-'}`;
 }
@@ -106,7 +106,7 @@ describe('from a failure to the next step', () => {
     ],
     ['a failure without a time is left out', job(attempt(1, [failedRun({ endedMs: undefined })]), elsewhere()), []],
   ])('%s', (_name, history, expected) => {
-    expect(recoveriesOf(history).map(told)).toEqual(expected);
+    expect(recoveriesOf(history).map(inOneLine)).toEqual(expected);
   });
 
   it('says which run followed, from which step, and what was reached before', () => {

@@ -33,7 +33,7 @@ it.each<[what: string, question: (save: { directory: string; manifestSha256: str
   ['of a format that no reader knows', (save) => ({ ...save, level: 'V3' }), /no reader knows/],
   ['whose manifest is another one', (save) => ({ ...save, manifestSha256: 'f'.repeat(64), level: 'V3' }), /SHA-256/],
   ['that is not there', (save) => ({ ...save, directory: '/no/such', level: 'V3' }), /ENOENT/],
-  ['with a level that is none', (save) => ({ ...save, level: 'V9' }), /level/],
+  ['with a level that does not exist', (save) => ({ ...save, level: 'V9' }), /level/],
   ['that is no JSON', () => '{', /JSON/],
 ])('says why a save %s was not read', async (_what, question, unread) => {
   const { directory, manifestSha256 } = aCheckpointIn(root);

@@ -53,11 +53,11 @@ function vocabularyRows({ saved, target }: Load): string | undefined {
     : `Megatron-LM pads the vocabulary to ${rows} rows at tensorParallelDegree ${target.layout.tensorParallelDegree}, and ${vocabulary.rows} are stored: it fills new rows with 0, and leaves out those beyond.`;
 }
 
-/** undefined: it cannot be told. */
+/** undefined: the files do not say. */
 function paddedRows({ rows, words, multipleOf }: SavedVocabulary, tensor: number): number | undefined {
   if (multipleOf === undefined || multipleOf === 0) return undefined;
   const multiple = multipleOf * tensor;
-  // Without the number of words, rows that fit stay; that fewer would do cannot be told.
+  // Without the number of words, rows that fit stay; whether fewer would do is not known.
   return Math.ceil((words ?? rows) / multiple) * multiple;
 }
 

@@ -170,7 +170,7 @@ function missingLayers(models: DeepspeedFiles['models'], paths: readonly string[
 function missingExperts(models: DeepspeedFiles['models'], paths: readonly string[]): readonly Finding[] {
   const experts = namesOf(paths).filter((name) => name.kind === 'expert');
   const counts = new Set(models.flatMap(({ states }) => states.experts));
-  // Layers with different numbers of experts are not told apart: their names count them from 0 on.
+  // Layers with different numbers of experts cannot be distinguished: their names count them from 0 on.
   const said = counts.size === 1 ? ([...counts][0] ?? 0) : 0;
   const count = experts.reduce((most, { expert }) => Math.max(most, expert + 1), said);
   const layers = Map.groupBy(experts, ({ layer, mp }) => `${String(layer)} of model rank ${String(mp)}`);

@@ -170,7 +170,7 @@ describe('a save of Megatron-Core 0.15', () => {
     expect(look(save)).toMatchObject({ verdict: 'sound', findings: [] });
   });
 
-  it('is told from metadata of any other class', () => {
+  it('is distinguished from metadata of any other class', () => {
     const save = fixture();
     save.edit('.metadata', withMetadataOf(false));
     expect(look(save).verdict).toBe('damaged');
