@@ -1,6 +1,7 @@
 /** What a save holds, in few numbers: what a catalogue shows, and what decides who can load it. */
 import { type CheckpointContents, MAX_CONTENT_NAME_CHARACTERS, MAX_DEGREES, MAX_DTYPES } from '@coxswain/api-types';
 import { bytesOfDtype } from './read/dtypes.ts';
+import type { Sha256 } from './read/save-files.ts';
 import {
   type Holds,
   type SavedChunk,
@@ -11,12 +12,6 @@ import {
   volumeOf,
 } from './read/saved-state.ts';
 import type { SaveLook } from './verify/verify-save.ts';
-
-/** SHA-256 of text that comes in parts; `createHash('sha256')` of Node is one. */
-export interface TextHash {
-  update(text: string): unknown;
-  digest(encoding: 'hex'): string;
-}
 
 /** Moments by the names that Adam, AdamW and SGD of PyTorch, DeepSpeed and Megatron-LM give them. */
 const MOMENT = /(?:^|[./])(?:exp_avg|exp_avg_sq|max_exp_avg_sq|momentum_buffer)(?:[./]|$)/;
@@ -35,7 +30,7 @@ const PRINTABLE = /^[\x20-\x7e]+$/;
  * What the save holds. `geometryHash`: a fresh SHA-256.
  * @returns undefined if its metadata could not be read.
  */
-export function contentsOf({ state }: SaveLook, geometryHash: TextHash): CheckpointContents | undefined {
+export function contentsOf({ state }: SaveLook, geometryHash: Sha256): CheckpointContents | undefined {
   if (state === undefined) return undefined;
   const kinds: Record<TensorKind, { tensors: number; bytes: number }> = {
     parameter: { tensors: 0, bytes: 0 },
@@ -123,7 +118,7 @@ function isName(text: string, form: RegExp): boolean {
 }
 
 /** The order of metadata differs from save to save, and the geometry does not. */
-function geometryOf({ tensors }: SavedState, hash: TextHash): string {
+function geometryOf({ tensors }: SavedState, hash: Sha256): string {
   for (const { key, dtype, shape, chunks } of inOrder(tensors, byKey)) {
     hash.update(`${JSON.stringify(key)} ${dtype} ${shape.join()}\n`);
     for (const { offsets, sizes } of inOrder(chunks, byOffsets)) hash.update(`${offsets.join()} ${sizes.join()}\n`);

@@ -32,12 +32,10 @@ export async function verifyFiles(
   files: readonly StoredFile[],
   { level, onBytes }: { readonly level: Level; readonly onBytes: (bytes: number) => void },
 ): Promise<SaveLook> {
-  return await runReading(store, files, verifySave(files, { level, crc32, sha256 }), { onBytes, signal });
-}
-
-function sha256(): { readonly update: (bytes: Uint8Array) => void; readonly hex: () => string } {
-  const hash = createHash('sha256');
-  return { update: (bytes) => void hash.update(bytes), hex: () => hash.digest('hex') };
+  return await runReading(store, files, verifySave(files, { level, crc32, sha256: () => createHash('sha256') }), {
+    onBytes,
+    signal,
+  });
 }
 
 /** Counts bytes, and prints a line on standard error if the last one is long enough ago. */

@@ -92,7 +92,7 @@ async function inspectOnce(checkpoint: CheckpointOnDisk, options: InspectOptions
   // Its SHA-256 are the checksums of files that have none.
   const listed = await listOnDisk(directory, level === 'V3' ? [MANIFEST_FILE, ...paths] : paths, onAnswer);
   const disk = new SaveReader(directory, onAnswer);
-  const look = await disk.run(verifySave(listed, { level, crc32, sha256 }));
+  const look = await disk.run(verifySave(listed, { level, crc32, sha256: () => createHash('sha256') }));
   if (look.state === undefined && look.verdict === 'unverifiable') return {};
   const contents = contentsOf(look, createHash('sha256'));
   const { verdict } = look;
@@ -107,11 +107,6 @@ async function inspectOnce(checkpoint: CheckpointOnDisk, options: InspectOptions
     },
     ...(contents === undefined ? {} : { contents }),
   };
-}
-
-function sha256(): { readonly update: (bytes: Uint8Array) => void; readonly hex: () => string } {
-  const hash = createHash('sha256');
-  return { update: (bytes) => void hash.update(bytes), hex: () => hash.digest('hex') };
 }
 
 /** The worst first. Names of tensors and files are text that an engine chose. */

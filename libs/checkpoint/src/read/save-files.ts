@@ -34,9 +34,8 @@ export const DELETION_FILE = '.coxswain-deletion';
 /** CRC-32 (ISO 3309, as in zip) of bytes that follow bytes with the CRC-32 `before`, 0 at the start. */
 export type Crc32 = (bytes: Uint8Array, before: number) => number;
 
-/** SHA-256 of bytes that come in pieces. */
+/** SHA-256 of bytes or text that come in parts; `createHash('sha256')` of Node is one. */
 export interface Sha256 {
-  update: (bytes: Uint8Array) => void;
-  /** Of all pieces, in lower-case hexadecimal digits. */
-  hex: () => string;
+  update(part: Uint8Array | string): unknown;
+  digest(encoding: 'hex'): string;
 }

@@ -6,10 +6,7 @@ import { MemorySave } from '../testing/memory-save.ts';
 import type { Level } from './finding.ts';
 import { type SaveLook, verifySave } from './verify-save.ts';
 
-const sha256 = () => {
-  const hash = createHash('sha256');
-  return { update: (bytes: Uint8Array) => void hash.update(bytes), hex: () => hash.digest('hex') };
-};
+const sha256 = () => createHash('sha256');
 const look = (save: MemorySave, level: Level = 'V3'): SaveLook =>
   save.run(verifySave(save.list(), { level, crc32, sha256 }));
 const text = (value: string): Uint8Array => Uint8Array.from(Buffer.from(value));

@@ -90,10 +90,10 @@ function* compareContents(
   const findings: Finding[] = [];
   for (const { path, bytes, sha256: wanted } of files) {
     if (wanted === undefined || WITH_CRC.test(path)) continue;
-    const digest = options.sha256();
-    for (let at = 0; at < bytes; at += PIECE) digest.update(yield* readBytes(path, at, Math.min(PIECE, bytes - at)));
+    const hash = options.sha256();
+    for (let at = 0; at < bytes; at += PIECE) hash.update(yield* readBytes(path, at, Math.min(PIECE, bytes - at)));
     compared.add(path);
-    if (digest.hex() !== wanted)
+    if (hash.digest('hex') !== wanted)
       findings.push(finding('damaged', `File ${path} has another SHA-256 than ${MANIFEST_FILE} lists.`, 'V3'));
   }
   return findings;

@@ -5,7 +5,7 @@
 import type { Box, StoredItem } from '../../read/saved-state.ts';
 import { UnreadableSave } from '../../read/unreadable-save.ts';
 import type { PickleValue } from '../pickle/pickle-value.ts';
-import type { PickleForms } from '../pickle/pickle-forms.ts';
+import { type PickleForms, SIZES_AS_ARRAYS } from '../pickle/pickle-forms.ts';
 
 export const METADATA = 'torch.distributed.checkpoint.metadata';
 export const STORAGE_INFO = 'torch.distributed.checkpoint.filesystem._StorageInfo';
@@ -42,7 +42,7 @@ export class DcpRecords {
   /** How the pickle's reader keeps values of DCP's classes: sizes as arrays, states as rows. */
   get forms(): PickleForms {
     return {
-      calls: { 'torch.Size': (args) => (Array.isArray(args) ? (args[0] ?? null) : null) },
+      calls: SIZES_AS_ARRAYS,
       states: {
         [`${METADATA}.ChunkStorageMetadata`]: {
           fields: ['offsets', 'sizes'],

@@ -19,6 +19,11 @@ export interface PickleForms {
 /** What a call with these arguments is read as. */
 export type CallForm = (args: PickleValue) => PickleValue;
 
+/** `torch.Size` is called with one tuple, which is kept in its place. */
+export const SIZES_AS_ARRAYS: Readonly<Record<string, CallForm>> = {
+  'torch.Size': (args) => (Array.isArray(args) ? (args[0] ?? null) : null),
+};
+
 /** What is kept for a state that was built as a value. */
 export function keepState({ fields, keep }: StateForm, state: PickleValue): PickleValue {
   return keep(fields.map((name) => (state instanceof PickleDict ? state.get(name) : undefined) ?? null));

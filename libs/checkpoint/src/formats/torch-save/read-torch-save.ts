@@ -3,7 +3,7 @@ import { readBytes, type Reading, type StoredFile } from '../../read/save-files.
 import type { StoredItem } from '../../read/saved-state.ts';
 import { UnreadableSave } from '../../read/unreadable-save.ts';
 import type { PickleValue } from '../pickle/pickle-value.ts';
-import type { PickleForms } from '../pickle/pickle-forms.ts';
+import { type PickleForms, SIZES_AS_ARRAYS } from '../pickle/pickle-forms.ts';
 import { readPickle } from '../pickle/read-pickle.ts';
 import type { ArchiveRecord } from '../zip/archive.ts';
 import { readPayload, readRecords, recordNamed } from '../zip/read-archive.ts';
@@ -18,7 +18,7 @@ const ZIP = [0x50, 0x4b, 3, 4];
 const LEGACY = [0x80, 2, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
 
 const FORMS: PickleForms = {
-  calls: { 'torch.Size': (args) => (Array.isArray(args) ? (args[0] ?? null) : null) },
+  calls: SIZES_AS_ARRAYS,
 };
 
 /** A file of `torch.save`. */
