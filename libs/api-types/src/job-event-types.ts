@@ -32,7 +32,10 @@ export const JOB_EVENTS = {
     meaning: 'A checkpoint is saved, and the API server refuses its object, so that no attempt can resume from it yet.',
   },
   CheckpointDamaged: { severities: ['warning'], meaning: 'A checkpoint is damaged and is not used again.' },
-  CheckpointSuspect: { severities: ['warning'], meaning: 'A checkpoint could not be loaded.' },
+  CheckpointSuspect: {
+    severities: ['warning'],
+    meaning: 'A checkpoint could not be loaded, or its bytes were found broken.',
+  },
   CheckpointPassedOver: {
     severities: ['warning'],
     meaning: 'An attempt begins from an older checkpoint, because the newest one is suspect.',

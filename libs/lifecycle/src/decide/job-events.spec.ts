@@ -1,5 +1,5 @@
 import { type Attempt, FINALIZER, type TrainingJob } from '@coxswain/api-types';
-import { aTrainingJob } from '@coxswain/api-types/testing';
+import { aTrainingJob, aVerification } from '@coxswain/api-types/testing';
 import { decide } from './decide.ts';
 import { jobEvents } from './job-events.ts';
 import { aCapacity, aCheckpoint, aNode, anExit, aPlacement, aPod, observe } from '../testing/index.ts';
@@ -63,6 +63,19 @@ describe('the history of a job', () => {
       'Running: Attempt 2 runs with 4 ranks (tp2 x dp2).',
       'Resumed: Training resumes from step 20 (checkpoint tiny-gpt-3f1c2b9e-e1-s20).',
       'Completed: Every rank of attempt 2 finished.',
+    ]);
+  });
+
+  it('does not say of a checkpoint whose bytes were found broken that it is verified', () => {
+    const job = aFinishedJob();
+    const findings = [{ kind: 'incomplete' as const, message: 'File __1_0.distcp is not there.' }];
+    const verification = aVerification({ verdict: 'incomplete', node: 'node-a', findings });
+    const checkpoint = { ...aCheckpoint(job), status: { state: 'Complete' as const, verification } };
+    const shown = jobEvents({ job, placements: [], checkpoints: [checkpoint] }).filter(({ key }) =>
+      key.startsWith('checkpoint/'),
+    );
+    expect(shown.map(({ type, message }) => `${type}: ${message}`)).toEqual([
+      'CheckpointSuspect: Checkpoint tiny-gpt-3f1c2b9e-e1-s20 of step 20 is not used unless another node finds it sound: it is incomplete, as a verification of its bytes on node-a found: File __1_0.distcp is not there.',
     ]);
   });
 

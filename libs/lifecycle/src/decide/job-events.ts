@@ -17,6 +17,7 @@ import {
   type TrainingJobSpec,
   type TrainingJobStatus,
 } from '@coxswain/api-types';
+import { isFoundBroken } from '@coxswain/checkpoint';
 import { formatLayout, worldSize } from '@coxswain/layout';
 import { EARLY_SAVE_INTERVAL_MS } from '../epoch/early-save.ts';
 import { describeLostWork } from '../epoch/lost-work.ts';
@@ -24,6 +25,7 @@ import { factsOf, type Facts, placementOf, podCount } from '../observation/facts
 import { describePassedOver } from '../failure/checkpoint-standing.ts';
 import { whyHeld } from '../incident/incident-record.ts';
 import { newestFailure } from '../failure/newest-failure.ts';
+import { describeVerification } from '../failure/resume-point.ts';
 import { hasRunNothing } from '../failure/restart-budget.ts';
 import { type JobRecord, recordedConditions, recordOf } from '../record/job-record.ts';
 import type { DerivedJobEvent } from './derived-job-event.ts';
@@ -325,9 +327,16 @@ function checkpointEvents(checkpoint: Checkpoint): readonly DerivedJobEvent[] {
     severity: 'warning',
     message: `Checkpoint ${name} of step ${step} could not be loaded. ${checkpoint.status?.message ?? ''}`,
   });
+  const broken = event('CheckpointSuspect', {
+    epoch,
+    at: creationTimestamp,
+    severity: 'warning',
+    message: `Checkpoint ${name} of step ${step} is not used unless another node finds it sound: it ${describeVerification(checkpoint.status?.verification)}`,
+  });
   const isDamaged = checkpoint.status?.state === 'Damaged';
-  const isSuspect = !isDamaged && checkpoint.status?.suspect !== undefined;
-  const events = [saved, ...(isDamaged ? [damaged] : []), ...(isSuspect ? [suspect] : [])];
+  const isBroken = !isDamaged && isFoundBroken(checkpoint);
+  const isSuspect = !isDamaged && !isBroken && checkpoint.status?.suspect !== undefined;
+  const events = [isBroken ? broken : saved, ...(isDamaged ? [damaged] : []), ...(isSuspect ? [suspect] : [])];
   return events.map((one) => ({ ...one, key: `checkpoint/${name}/${one.type}` }));
 }
 

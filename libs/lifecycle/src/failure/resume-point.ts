@@ -338,7 +338,7 @@ function problemOf(checkpoint: Checkpoint | undefined, standings: Standings | un
 }
 
 /** `is incomplete, as a verification of its bytes on node-a found: File x is not there.` */
-function describeVerification(verification: NonNullable<Checkpoint['status']>['verification']): string {
+export function describeVerification(verification: NonNullable<Checkpoint['status']>['verification']): string {
   const { verdict = 'damaged', node, findings = [] } = verification ?? {};
   const where = node === undefined ? '' : ` on ${node}`;
   const [first] = findings;
