@@ -20,6 +20,7 @@ import {
 } from './checkpoint-verification.ts';
 import type { SavedFact } from '../facts/engine-facts.ts';
 import { thisProgram } from '../program/this-program.ts';
+import { silence } from './silence.ts';
 
 /** The subcommand that verifies. Only a launcher calls it, so the help does not list it. */
 export const VERIFY_CHECKPOINT = 'verify-checkpoint';
@@ -164,7 +165,7 @@ async function verifyOnce<T>(
   try {
     const child = spawn(program, [...args, JSON.stringify(question)], { stdio: ['ignore', 'pipe', 'ignore'], env });
     try {
-      const ends = [answerOf(child), silence(child, patienceMs)];
+      const ends = [answerOf(child), silence(child.stdout, patienceMs)];
       const late = limit?.then(() => Promise.reject(new Error('it took too long')));
       const answer = await Promise.race(late === undefined ? ends : [...ends, late]);
       return answer === undefined ? unanswered(question, patienceMs) : (JSON.parse(answer) as Verification<T>);
@@ -239,14 +240,6 @@ async function answerOf(child: Verifier): Promise<string> {
   });
   child.once('close', (code, signal) => reject(new Error(`it ended with ${signal ?? `code ${code}`} and no answer`)));
   return await promise;
-}
-
-/** Settles after `patienceMs` without output. */
-async function silence(child: Verifier, patienceMs: number): Promise<undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => resolve(undefined), patienceMs);
-  child.stdout.on('data', () => timer.refresh()).once('close', () => clearTimeout(timer));
-  await promise;
 }
 
 function unanswered<T>(question: Question, patienceMs: number): Verification<T> {
