@@ -26,6 +26,7 @@ import {
 } from './parts.ts';
 import { describeFailures, summaryLine, total, type Span, type Tally } from './results.ts';
 import { describeDurations, keepRecord } from './run-record.ts';
+import { afterAnotherRun, filesToRunAgain, runAgain } from './run-again.ts';
 import { stopRunning } from './run-supervised.ts';
 import { watchUnitTests } from './watch.ts';
 
@@ -90,26 +91,44 @@ async function runParts(parts: readonly Part[], choice: Choice): Promise<number>
   const directory = mkdtempSync(join(tmpdir(), RUN_PREFIX));
   // A part that the filters leave without tests is neither run nor set up for.
   const wanted = parts.filter((part) => part.files === undefined || chosenFiles(part, choice).length > 0);
-  const all = total(await Promise.all(lanesOf(wanted).map((lane) => runLane(lane, { ...choice, directory }))));
+  const context = { ...choice, directory };
+  const all = await onceMore(wanted, context, await runLanes(wanted, context));
   const failures =
     all.passed + all.failures.length === 0 ? [{ name: 'tests', message: 'there was none to run' }] : all.failures;
   if (failures.length === 0) {
     rmSync(directory, { recursive: true, force: true });
   } else {
-    const runs = INTEGRATION.map(({ name }) => join(directory, name));
-    const complaints = (span: Span): readonly string[] =>
-      runs.flatMap((folder) => complaintsDuring(folder, span, MOST_COMPLAINTS));
-    tell(describeFailures(failures, complaints));
     tell(`Logs and reports are kept in ${directory}`);
   }
   const files = all.files ?? [];
   if (files.length > 1) tell(`${describeDurations(files)}Durations and names of all: ${keepRecord(files, new Date())}`);
+  // After the durations: a log is often cut to its end.
+  if (failures.length > 0) tell(describeFailures(failures, complaintsIn(directory)));
   const { without = [] } = choice;
   const left =
     without.length === 0 ? [] : [`Not run here, but by npm run campaign -- long-tests: ${without.join(', ')}.`];
-  tell([`All of it took ${secondsSince(started)}.`, ...left, ...(all.notes ?? [])].join(' '));
+  tell([`All of it took ${secondsSince(started)}.`, ...left].join(' '));
+  for (const note of all.notes ?? []) tell(note);
   process.stdout.write(`${summaryLine({ passed: all.passed, failures })}\n`);
   return failures.length === 0 ? 0 : 1;
+}
+
+async function runLanes(parts: readonly Part[], context: PartContext): Promise<Tally> {
+  return total(await Promise.all(lanesOf(parts).map((lane) => runLane(lane, context))));
+}
+
+/** A run of everything has busy neighbours for each file; a run of chosen files does not, so its failures stand. */
+async function onceMore(parts: readonly Part[], context: PartContext, first: Tally): Promise<Tally> {
+  const files = context.filters.length > 0 ? [] : filesToRunAgain(first.failures);
+  if (files.length === 0) return first;
+  tell(`\nOnce more, alone: ${files.join(', ')}`);
+  const again = total(await runAgain(parts, files, { context, runPart }));
+  return afterAnotherRun(first, files, again);
+}
+
+function complaintsIn(directory: string): (span: Span) => readonly string[] {
+  const runs = INTEGRATION.map(({ name }) => join(directory, name));
+  return (span) => runs.flatMap((folder) => complaintsDuring(folder, span, MOST_COMPLAINTS));
 }
 
 /** One after the other. */

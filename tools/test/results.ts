@@ -27,6 +27,10 @@ export interface FileRun {
 export interface Failure {
   readonly name: string;
   readonly message: string;
+  /** Its test file, from the root of the repository; undefined where it is of none. */
+  readonly file?: string;
+  /** Whether it is one of the tests of its file; a file that does not load has none. */
+  readonly isTest?: boolean;
   /** When its file ran; undefined where nobody tells. */
   readonly during?: Span;
 }
@@ -44,6 +48,19 @@ export function total(tallies: readonly Tally[]): Tally {
     failures: tallies.flatMap(({ failures }) => failures),
     notes: tallies.flatMap(({ notes = [] }) => notes),
     files: tallies.flatMap(({ files = [] }) => files),
+  };
+}
+
+/** A tally as if these files, from the root of the repository, had not run. */
+export function withoutFiles(tally: Tally, files: readonly string[]): Tally {
+  const isLeft = ({ file }: { readonly file?: string }): boolean => file === undefined || !files.includes(file);
+  const ran = (tally.files ?? []).filter((run) => !isLeft(run)).flatMap(({ tests }) => tests).length;
+  const failed = tally.failures.filter((failure) => !isLeft(failure) && failure.isTest === true).length;
+  return {
+    ...tally,
+    passed: tally.passed - (ran - failed),
+    failures: tally.failures.filter(isLeft),
+    files: (tally.files ?? []).filter(isLeft),
   };
 }
 
@@ -121,13 +138,14 @@ export function describeCrashes(crashes: readonly Crash[], firstExit: string): s
 }
 
 function tallyOfFile(file: JestReport['testResults'][number]): Tally {
-  const during = { startMs: file.startTime, endMs: file.endTime };
+  const where = { during: { startMs: file.startTime, endMs: file.endTime }, file: fromRoot(file.name) };
   const failures = file.assertionResults
     .filter(({ status }) => status !== 'passed')
     .map(({ status, fullName, failureMessages }) => ({
       name: `${file.name}: ${fullName}`,
       message: failureMessages.join('\n') || `it was not run (${status})`,
-      during,
+      isTest: true,
+      ...where,
     }));
   const passed = file.assertionResults.length - failures.length;
   const brokenOutside = failures.length === 0 && (file.status !== 'passed' || passed === 0);
@@ -140,7 +158,7 @@ function tallyOfFile(file: JestReport['testResults'][number]): Tally {
       },
     ],
     passed,
-    failures: brokenOutside ? [{ name: file.name, message: file.message || 'it holds no test', during }] : failures,
+    failures: brokenOutside ? [{ name: file.name, message: file.message || 'it holds no test', ...where }] : failures,
   };
 }
 
