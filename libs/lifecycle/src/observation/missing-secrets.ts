@@ -2,6 +2,7 @@
  * Does a pod wait for a Secret that its job names? The operator may not read Secrets. Kubelets report a missing Secret of a variable, and
  * report nothing for a file.
  */
+import { bucketVariables } from '@coxswain/api-types';
 import type { Facts } from './facts.ts';
 import type { ObservedPod } from './observed.ts';
 
@@ -19,7 +20,7 @@ export function missingSecret(
   if (waiting.reason !== 'CreateContainerConfigError') return undefined;
   const missingRef = (NO_SECRET.exec(waiting.message) ?? NO_KEY.exec(waiting.message))?.groups;
   if (missingRef === undefined) return undefined;
-  const variable = (spec?.engine.secretEnv ?? []).find(
+  const variable = [...(spec?.engine.secretEnv ?? []), ...bucketVariables(spec?.checkpoint?.bucket)].find(
     ({ secret, key, optional }) => !optional && secret === missingRef['secret'] && (missingRef['key'] ?? key) === key,
   );
   if (variable === undefined) return undefined;
