@@ -12,6 +12,7 @@ import {
   type SavedCheckpoint,
   type TerminationCause,
 } from '@coxswain/api-types';
+import type { BucketSaves } from '../bucket/bucket-saves.ts';
 import type { StepWords } from '../engine/engine-run.ts';
 import { formatAddress, type RendezvousAddress } from '../engine/rendezvous.ts';
 import type { Settings } from '../program/settings.ts';
@@ -37,6 +38,7 @@ export interface ReporterOptions
     Pick<ReportConnectionOptions, 'stacks' | 'logLine' | 'onStaleEpoch'>,
     Pick<OrderReceiverOptions, 'onEndRanks' | 'onSaveWanted'> {
   readonly settings: Settings;
+  readonly bucket: BucketSaves | undefined;
   readonly bootId: string;
   readonly alive: () => readonly { readonly rank: number; readonly alive: boolean }[];
   readonly processes: () => readonly RankProcess[];
@@ -60,7 +62,7 @@ export class Reporter {
 
   constructor(options: ReporterOptions) {
     this.#options = options;
-    const { settings, logLine, stepWords, alive, processes, onEndRanks, onSaveWanted } = options;
+    const { settings, bucket, logLine, stepWords, alive, processes, onEndRanks, onSaveWanted } = options;
     const report = (draft: Draft): void => this.#report(draft);
     this.orders = new OrderReceiver({
       epoch: settings.epoch,
@@ -90,6 +92,7 @@ export class Reporter {
       saveDirectory,
       logLine,
       report,
+      bucket,
       readsVerdicts: () => this.#connection.lastListenedTo(LISTENS_TO_CONTENTS),
     });
     this.facts = new FactReporter({

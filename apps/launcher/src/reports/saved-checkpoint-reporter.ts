@@ -3,6 +3,7 @@ import type { SavedCheckpoint } from '@coxswain/api-types';
 import { hasReader } from '@coxswain/checkpoint';
 import { isBroken, type SaveInspection } from '../checkpoints/inspect-save.ts';
 import { inspectSaveInProcess, isMountSilent, verifySavedInProcess } from '../checkpoints/verifier-process.ts';
+import type { BucketSaves } from '../bucket/bucket-saves.ts';
 import type { SavedFact } from '../facts/engine-facts.ts';
 import type { Settings } from '../program/settings.ts';
 import { BoundedSerialQueue } from './bounded-serial-queue.ts';
@@ -28,6 +29,8 @@ export interface SavedCheckpointReporterOptions {
   readonly report: (draft: Draft) => void;
   /** Whether the operator that was connected last reads verdicts. */
   readonly readsVerdicts: () => boolean;
+  /** Where complete saves go before they are reported; undefined: they stay where they are. */
+  readonly bucket: BucketSaves | undefined;
 }
 
 /** Verifies each checkpoint that rank 0 claims to have saved, one after the other, and reports those that are complete on disk. */
@@ -83,8 +86,7 @@ export class SavedCheckpointReporter {
     let outcome = await verify();
     for (let tries = 1; tries < MAX_VERIFICATIONS && isMountSilent(outcome) && this.#finishByMs === undefined; tries++)
       outcome = await verify();
-    if (outcome.kind === 'verified')
-      await this.#reportInspected(outcome.value, join(settings.checkpointMount, directory));
+    if (outcome.kind === 'verified') await this.#reportInspected(outcome.value, directory);
     else if (outcome.kind === 'notVerified')
       logLine(`The checkpoint of step ${step} could not be verified and is not reported: ${outcome.why}`);
     else logLine(`The checkpoint of step ${step} did not verify and is not reported: ${outcome.why}`);
@@ -96,14 +98,17 @@ export class SavedCheckpointReporter {
    */
   async #reportInspected(saved: SavedCheckpoint, saveDirectory: string): Promise<void> {
     const { report, logLine } = this.#options;
+    const { bucket } = this.#options;
     const { verification, contents } = hasReader(saved.format) ? await this.#inspect(saved, saveDirectory) : {};
     if (isBroken(verification)) {
       const why = verification?.findings.map(({ message }) => message).join(' ') ?? '';
-      const isReported = this.#options.readsVerdicts();
+      // What no other node can read is of no use to the operator.
+      const isReported = bucket === undefined && this.#options.readsVerdicts();
       const then = isReported ? 'is not used unless another node finds it sound' : 'is not reported';
       logLine(`The checkpoint of step ${saved.step} is ${verification?.verdict ?? 'damaged'} and ${then}: ${why}`);
       if (!isReported) return;
     }
+    if (bucket !== undefined && !(await this.#isUploaded(saved, { saveDirectory, bucket }))) return;
     const inspection = {
       ...(verification === undefined ? {} : { verification }),
       ...(contents === undefined ? {} : { contents }),
@@ -111,12 +116,21 @@ export class SavedCheckpointReporter {
     report({ kind: 'checkpointSaved', checkpoint: { ...saved, ...inspection } });
   }
 
+  /** Without a limit for the upload itself: a save that is not in the bucket is lost with the pod. */
+  async #isUploaded(
+    { directory, manifestSha256 }: SavedCheckpoint,
+    { saveDirectory, bucket }: { readonly saveDirectory: string; readonly bucket: BucketSaves },
+  ): Promise<boolean> {
+    const isInHurry = (): boolean => this.#finishByMs !== undefined || this.#queue.isWaiting;
+    return await bucket.upload({ folder: `${saveDirectory}/${directory}`, manifestSha256 }, { isInHurry });
+  }
+
   async #inspect({ step, directory, manifestSha256 }: SavedCheckpoint, saveDirectory: string): Promise<SaveInspection> {
     const { settings, logLine } = this.#options;
     const limit = this.#inspectionLimit();
     try {
       const outcome = await inspectSaveInProcess(
-        { checkpoint: { directory: join(saveDirectory, directory), manifestSha256 } },
+        { checkpoint: { directory: join(settings.checkpointMount, saveDirectory, directory), manifestSha256 } },
         { patienceMs: settings.mountPatienceMs, limit: limit.passed },
       );
       if (outcome.kind === 'verified') return onNode(outcome.value, settings.nodeName);
