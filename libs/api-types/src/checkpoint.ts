@@ -28,14 +28,15 @@ export const CheckpointResourceSpec = z
     files: counter,
     manifestSha256: z.string().regex(/^[0-9a-f]{64}$/),
   })
+  // Before its name: the definition of a root that is a reference is no structural schema.
+  .refine(isOneLocation, { path: ['claimName'], message: ONE_LOCATION })
   .meta({
     id: 'CheckpointResourceSpec',
     'x-kubernetes-validations': [
       { rule: 'self == oldSelf', message: 'a checkpoint describes what is on disk and cannot change' },
       { rule: "(self.claimName == '') == has(self.bucket)", message: ONE_LOCATION, fieldPath: '.claimName' },
     ],
-  })
-  .refine(isOneLocation, { path: ['claimName'], message: ONE_LOCATION });
+  });
 export type CheckpointResourceSpec = z.infer<typeof CheckpointResourceSpec>;
 
 /** What condemns a checkpoint. No release condemns by TwoNodes any more. */

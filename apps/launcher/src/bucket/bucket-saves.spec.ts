@@ -68,8 +68,9 @@ async function pathsOnDisk(): Promise<readonly string[]> {
   return (await disk.list()).map(({ path }) => path).toSorted();
 }
 
-const calmly = { isInHurry: () => false };
-const inHurry = { isInHurry: () => true };
+const { signal } = new AbortController();
+const calmly = { isInHurry: () => false, signal };
+const inHurry = { isInHurry: () => true, signal };
 
 describe('an upload', () => {
   it('leaves the newest copy on the disk, and no older one', async () => {
@@ -92,6 +93,16 @@ describe('an upload', () => {
     expect(sentences.at(-1)).toBe(
       'Try 3 to upload memory/tiny/epoch-1/step-10 failed, and it is not reported: memory does not answer.',
     );
+  });
+
+  it('is ended where other ranks are to start in the pod, and the copy that they use stays', async () => {
+    await saves.upload(await aSave(10), calmly);
+    const restart = new AbortController();
+    restart.abort(new Error('Other ranks are to start in this pod.'));
+    const save = await aSave(20);
+    expect(await saves.upload(save, { ...calmly, signal: restart.signal })).toBe(false);
+    expect(await pathsOnDisk()).toEqual(['tiny/epoch-1/step-10/manifest.json', 'tiny/epoch-1/step-10/rank-0.bin']);
+    expect([...bucket.files.keys()]).not.toContain(`${save.folder}/manifest.json`);
   });
 
   it('is not tried again if a file has changed since the manifest was written', async () => {

@@ -24,6 +24,13 @@ export interface BucketSavesOptions {
   readonly nowMs?: () => number;
 }
 
+/** How long an upload is tried. */
+export interface UploadOptions {
+  readonly isInHurry: () => boolean;
+  /** Ends the upload, so that the save is not reported. */
+  readonly signal: AbortSignal;
+}
+
 /** Why a checkpoint could not be downloaded. `fault`: as an attempt records it; undefined: the disk of the node is to blame. */
 export interface DownloadProblem {
   readonly why: string;
@@ -56,23 +63,26 @@ export class BucketSaves {
    * Uploads a save. Tries again until the bucket has it; in a hurry a few times. Returns whether it is in the bucket. Copies on the disk go, but for
    * the newest one that is in the bucket, from which ranks can restart in place.
    */
-  async upload(save: SaveToCopy, { isInHurry }: { readonly isInHurry: () => boolean }): Promise<boolean> {
+  async upload(save: SaveToCopy, { isInHurry, signal }: UploadOptions): Promise<boolean> {
     const { bucket, disk, logLine } = this.#options;
     const startMs = this.#nowMs();
     const place = `${bucket.location}/${save.folder}`;
     for (let tried = 1; ; tried++) {
       try {
-        await copySave(save, { from: disk, to: bucket });
+        await copySave(save, { from: disk, to: bucket, signal });
+        // Ranks that have started since may use another copy.
+        if (signal.aborted) return false;
         logLine(`Uploaded ${place} in ${this.#secondsSince(startMs)} s.`);
         await this.#keepOnly(save.folder);
         return true;
       } catch (error) {
-        const isOver = error instanceof SaveDiffers || (isInHurry() && tried >= MOST_TRIES_IN_A_HURRY);
+        const isOver =
+          error instanceof SaveDiffers || signal.aborted || (isInHurry() && tried >= MOST_TRIES_IN_A_HURRY);
         logLine(
           `Try ${tried} to upload ${place} failed${isOver ? ', and it is not reported' : ''}: ${messageOf(error)}`,
         );
         if (isOver) {
-          await this.#removeCopy(save.folder);
+          await this.discard(save.folder);
           return false;
         }
         await this.#pause(pauseAfter(tried));
@@ -112,10 +122,11 @@ export class BucketSaves {
   async #keepOnly(folder: string): Promise<void> {
     const others = [...this.#copies].filter((copy) => copy !== folder);
     this.#copies.add(folder);
-    for (const copy of others) await this.#removeCopy(copy);
+    for (const copy of others) await this.discard(copy);
   }
 
-  async #removeCopy(folder: string): Promise<void> {
+  /** Removes the copy of a save that the bucket will not have, or no longer needs. */
+  async discard(folder: string): Promise<void> {
     this.#copies.delete(folder);
     await rm(join(this.#options.disk.location, folder), { recursive: true, force: true }).catch((error: unknown) =>
       this.#options.logLine(`The copy of ${folder} stays on the node: ${messageOf(error)}`),

@@ -215,7 +215,10 @@ async function runAssigned(life: Life, assignment: RankAssignment): Promise<Endi
     'exitCode' in before
       ? ended
       : await withOwnFinding(ended, assignment, { settings: life.settings, stopped: signals.first });
-  await reporter.finishVerifications({ isStopping: signals.haveCome });
+  await reporter.finishVerifications({
+    isStopping: signals.haveCome,
+    isRestarting: canRestartInPlace(verdict, assignment),
+  });
   logIgnoredFacts(gang, logLine);
   const work = await workOf(verdict, { ...life, gang, assignment, cpuMsBefore });
   return { verdict, cause: toCause(verdict, { ...life, gang, assignment, work }) };

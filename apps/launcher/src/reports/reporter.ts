@@ -26,7 +26,7 @@ import { PendingReports, type Draft } from './pending-reports.ts';
 import { PreflightReporter } from './preflight-reporter.ts';
 import { RepeatedReports } from './repeated-reports.ts';
 import { ReportConnection, type ReportConnectionOptions } from './report-connection.ts';
-import { SavedCheckpointReporter } from './saved-checkpoint-reporter.ts';
+import { type LastVerifications, SavedCheckpointReporter } from './saved-checkpoint-reporter.ts';
 import { StepReporter } from './step-reporter.ts';
 
 const ACKNOWLEDGED_MS = 500;
@@ -185,7 +185,7 @@ export class Reporter {
    * Waits until every claimed checkpoint was verified, and 500 ms at most until the operator has acknowledged those that are complete, so that the
    * termination message need not list them. `isStopping`: the pod was asked to stop, and may be killed soon.
    */
-  async finishVerifications(how: { readonly isStopping: boolean }): Promise<void> {
+  async finishVerifications(how: LastVerifications): Promise<void> {
     this.#savedCheckpoints.hurry(how);
     this.#steps.flush();
     await this.#savedCheckpoints.done();

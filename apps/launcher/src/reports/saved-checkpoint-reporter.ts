@@ -19,6 +19,16 @@ const MAX_INSPECTION_MS = 60_000;
 const MAX_LAST_INSPECTIONS_MS = 5_000;
 /** The same if the pod was asked to stop: ranks that save to the end of its grace period leave it three seconds. */
 const MAX_STOPPING_INSPECTIONS_MS = 1_500;
+/** Uploads before other ranks start in this pod: the operator waits 60 s for their end. */
+const RESTART_UPLOADS_MS = 40_000;
+
+/** How the ranks have ended, of which saves may still wait. */
+export interface LastVerifications {
+  /** The pod was asked to stop, and may be killed soon. */
+  readonly isStopping: boolean;
+  /** Other ranks start in this pod. */
+  readonly isRestarting?: boolean;
+}
 
 /** Where checkpoints lie, and where verified ones are reported. */
 export interface SavedCheckpointReporterOptions {
@@ -40,6 +50,7 @@ export class SavedCheckpointReporter {
   #droppedSaves = 0;
   /** When inspections have to end, because the ranks have ended and the pod waits for the verifications that are left. */
   #finishByMs: number | undefined;
+  #uploads = new AbortController();
   /** Shortens the inspection that runs. */
   #shorten: () => void = () => undefined;
 
@@ -55,6 +66,7 @@ export class SavedCheckpointReporter {
   /** Other ranks start. */
   begin(): void {
     this.#finishByMs = undefined;
+    this.#uploads = new AbortController();
   }
 
   receive(fact: SavedFact): void {
@@ -62,7 +74,8 @@ export class SavedCheckpointReporter {
   }
 
   /** The ranks have ended: no checkpoint is verified again from now on. `isStopping`: the pod may be killed soon. */
-  hurry({ isStopping }: { readonly isStopping: boolean }): void {
+  hurry({ isStopping, isRestarting = false }: LastVerifications): void {
+    if (isRestarting) this.#limitUploads();
     this.#finishByMs ??= performance.now() + (isStopping ? MAX_STOPPING_INSPECTIONS_MS : MAX_LAST_INSPECTIONS_MS);
     this.#shorten();
   }
@@ -106,6 +119,7 @@ export class SavedCheckpointReporter {
       const isReported = bucket === undefined && this.#options.readsVerdicts();
       const then = isReported ? 'is not used unless another node finds it sound' : 'is not reported';
       logLine(`The checkpoint of step ${saved.step} is ${verification?.verdict ?? 'damaged'} and ${then}: ${why}`);
+      if (bucket !== undefined) await bucket.discard(`${saveDirectory}/${saved.directory}`);
       if (!isReported) return;
     }
     if (bucket !== undefined && !(await this.#isUploaded(saved, { saveDirectory, bucket }))) return;
@@ -116,13 +130,23 @@ export class SavedCheckpointReporter {
     report({ kind: 'checkpointSaved', checkpoint: { ...saved, ...inspection } });
   }
 
-  /** Without a limit for the upload itself: a save that is not in the bucket is lost with the pod. */
+  /** The operator waits for the end of the ranks before it starts others in their place, and blames the node if that takes long. */
+  #limitUploads(): void {
+    const uploads = this.#uploads;
+    setTimeout(() => uploads.abort(new Error('Other ranks are to start in this pod.')), RESTART_UPLOADS_MS).unref();
+  }
+
+  /** Without a limit for the upload itself if the pod ends: a save that is not in the bucket is lost with it. */
   async #isUploaded(
     { directory, manifestSha256 }: SavedCheckpoint,
     { saveDirectory, bucket }: { readonly saveDirectory: string; readonly bucket: BucketSaves },
   ): Promise<boolean> {
     const isInHurry = (): boolean => this.#finishByMs !== undefined || this.#queue.isWaiting;
-    return await bucket.upload({ folder: `${saveDirectory}/${directory}`, manifestSha256 }, { isInHurry });
+    const { signal } = this.#uploads;
+    const { promise: aborted, resolve } = Promise.withResolvers<false>();
+    signal.addEventListener('abort', () => resolve(false));
+    const save = { folder: `${saveDirectory}/${directory}`, manifestSha256 };
+    return await Promise.race([bucket.upload(save, { isInHurry, signal }), aborted]);
   }
 
   async #inspect({ step, directory, manifestSha256 }: SavedCheckpoint, saveDirectory: string): Promise<SaveInspection> {

@@ -13,6 +13,8 @@ export interface SaveToCopy {
 export interface CopyOptions {
   readonly from: CheckpointStore;
   readonly to: CheckpointStore;
+  /** Ends the copy, which can be repeated later. */
+  readonly signal?: AbortSignal | undefined;
   /** Bytes that were copied, and all bytes of the save. */
   readonly onProgress?: (copied: number, all: number) => void;
 }
@@ -70,6 +72,7 @@ export async function copySave({ folder, manifestSha256 }: SaveToCopy, options: 
     await copyFiles(wanted, { ...options, folder, sources });
     const missing = describeUnlisted(manifest, await filesIn(to, folder));
     if (missing !== undefined) throw new Error(`${to.location}/${folder} is not complete after the copy: ${missing}`);
+    options.signal?.throwIfAborted();
     if (!(await to.write(manifestPath, [text], { ifAbsent: true })))
       await readManifest(to, { folder, manifestSha256, bytes: text.length });
   }
@@ -151,7 +154,7 @@ async function allSettled(works: readonly Promise<void>[]): Promise<void> {
 
 async function copyFile(
   file: ManifestFile,
-  { from, to, folder, sources }: Copying,
+  { from, to, folder, sources, signal }: Copying,
   onBytes: (bytes: number) => void,
 ): Promise<void> {
   const path = `${folder}/${file.path}`;
@@ -162,20 +165,22 @@ async function copyFile(
       found: found === undefined ? 'no file' : `${found} bytes`,
       location: from.location,
     });
-  await to.write(path, comparedChunks(file, { from, path, onBytes }));
+  await to.write(path, comparedChunks(file, { from, path, onBytes, signal }));
+}
+
+interface CopiedFile extends Pick<CopyOptions, 'from' | 'signal'> {
+  readonly path: string;
+  readonly onBytes: (bytes: number) => void;
 }
 
 /** The chunks of a file. The last does not come if the content is not what the manifest says, so that no file of another content is written. */
 async function* comparedChunks(
   { bytes, sha256 }: ManifestFile,
-  {
-    from,
-    path,
-    onBytes,
-  }: { readonly from: CheckpointStore; readonly path: string; readonly onBytes: (bytes: number) => void },
+  { from, path, onBytes, signal }: CopiedFile,
 ): AsyncGenerator<Uint8Array> {
   const hash = createHash('sha256');
   for (let at = 0; at < bytes;) {
+    signal?.throwIfAborted();
     const chunk = await from.read(path, at, Math.min(PART_BYTES, bytes - at));
     if (chunk.length === 0)
       throw new SaveDiffers(path, { expected: `${bytes} bytes`, found: `${at} bytes`, location: from.location });
