@@ -20,7 +20,8 @@ export function missingSecret(
   if (waiting.reason !== 'CreateContainerConfigError') return undefined;
   const missingRef = (NO_SECRET.exec(waiting.message) ?? NO_KEY.exec(waiting.message))?.groups;
   if (missingRef === undefined) return undefined;
-  const variable = [...(spec?.engine.secretEnv ?? []), ...bucketVariables(spec?.checkpoint?.bucket)].find(
+  const ofBucket = bucketVariables(spec?.checkpoint?.bucket);
+  const variable = [...(spec?.engine.secretEnv ?? []), ...ofBucket].find(
     ({ secret, key, optional }) => !optional && secret === missingRef['secret'] && (missingRef['key'] ?? key) === key,
   );
   if (variable === undefined) return undefined;
@@ -29,7 +30,8 @@ export function missingSecret(
     missingRef['key'] === undefined
       ? `namespace ${job.metadata.namespace} has no such Secret`
       : 'there is no such key in it';
-  return `variable ${name} is key ${key} of Secret ${secret}, and ${missing}`;
+  const use = ofBucket.includes(variable) ? 'spec.checkpoint.bucket needs' : `variable ${name} is`;
+  return `${use} key ${key} of Secret ${secret}, and ${missing}`;
 }
 
 /** The Secret keys that kubelets must mount before they start the containers: `key token of Secret job-hf`. undefined: there are none. */
