@@ -55,7 +55,8 @@ export class BucketSaves {
 
   constructor(options: BucketSavesOptions) {
     this.#options = options;
-    this.#pause = options.pause ?? ((ms) => delay(ms, undefined, { ref: false }));
+    // A pod that only verifies has nothing else that keeps its process alive.
+    this.#pause = options.pause ?? ((ms) => delay(ms));
     this.#nowMs = options.nowMs ?? (() => performance.now());
   }
 
