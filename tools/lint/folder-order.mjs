@@ -78,6 +78,8 @@ export const FOLDER_ORDER = {
     // what the operator asks of ranks, and what it is sent
     'requests',
     'reports',
+    // saves on their way to a bucket and from it
+    'bucket',
     'checkpoints',
     // the ranks of one incarnation
     'gang',
@@ -117,6 +119,7 @@ export const FOLDER_ORDER = {
     'read',
   ],
   'libs/checkpoint-store': [
+    'transfer',
     'pruning',
     'reading',
     's3',

@@ -2,6 +2,7 @@ import { ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { CheckpointContents, CheckpointVerification } from './checkpoint-contents.ts';
 import { CheckpointEvidence } from './checkpoint-fault.ts';
+import { CheckpointBucket, isOneLocation, ONE_LOCATION } from './checkpoint-location.ts';
 import type { ObjectMeta } from './metadata.ts';
 import type { API_GROUP_VERSION } from './names.ts';
 
@@ -15,18 +16,25 @@ export const CheckpointResourceSpec = z
     epoch: counter.describe('Attempt that saved it.'),
     incarnation: counter.min(1).optional().describe('Incarnation that saved it. Absent: the first.'),
     step: counter,
-    claimName: z.string().max(63),
-    path: z.string().max(1024).describe('Directory inside the claim.'),
+    claimName: z
+      .string()
+      .max(63)
+      .describe('Empty if it is in a bucket: the release before requires the field and then finds no claim.'),
+    bucket: CheckpointBucket.optional().describe('Absent: it is in the claim.'),
+    path: z.string().max(1024).describe('Directory inside the claim, or below the prefix of the bucket.'),
     layout: ParallelLayout.describe('Layout it was saved at; the reference engine loads it at any other.'),
     format: z.string().max(64).describe('On-disk format, e.g. torch_dcp.'),
     bytes: counter,
     files: counter,
     manifestSha256: z.string().regex(/^[0-9a-f]{64}$/),
   })
+  // Before its name: the definition of a root that is a reference is no structural schema.
+  .refine(isOneLocation, { path: ['claimName'], message: ONE_LOCATION })
   .meta({
     id: 'CheckpointResourceSpec',
     'x-kubernetes-validations': [
       { rule: 'self == oldSelf', message: 'a checkpoint describes what is on disk and cannot change' },
+      { rule: "(self.claimName == '') == has(self.bucket)", message: ONE_LOCATION, fieldPath: '.claimName' },
     ],
   });
 export type CheckpointResourceSpec = z.infer<typeof CheckpointResourceSpec>;

@@ -119,6 +119,10 @@ export const POD_ENV = {
   tokenFile: 'COXSWAIN_TOKEN_FILE',
   /** Where the checkpoint claim is mounted; absent when the job keeps no checkpoints. */
   checkpointMount: 'COXSWAIN_CHECKPOINT_MOUNT',
+  /** Bucket that checkpoints are uploaded to: `BucketAccess` as JSON, and its credentials. Absent: the mount is a claim. */
+  bucket: 'COXSWAIN_CHECKPOINT_BUCKET',
+  bucketKeyId: 'COXSWAIN_CHECKPOINT_BUCKET_KEY_ID',
+  bucketKey: 'COXSWAIN_CHECKPOINT_BUCKET_KEY',
   /** Seconds between SIGTERM and SIGKILL, so that the launcher knows how long a save may take. */
   gracePeriodSeconds: 'COXSWAIN_GRACE_PERIOD_SECONDS',
   /** Level of the preflight (`PREFLIGHT_LEVELS`) and its time limit. Absent: no preflight. */

@@ -477,6 +477,10 @@ export const CheckpointRecord = z
     namespace: z.string(),
     jobId: z.uuid().nullable(),
     ...CheckpointResourceSpec.shape,
+    location: z
+      .string()
+      .default('')
+      .describe('CLAIM/PATH, or s3://BUCKET/PREFIX/PATH. Empty: an API of the release before answered.'),
     state: CheckpointResourceStatus.shape.state,
     isSuspect: z
       .boolean()

@@ -10,7 +10,8 @@ const MAX_VARIABLES = 100;
 const MAX_FILES = 32;
 
 const PREFIX_SENTENCE = `must begin with "${SECRET_PREFIX}": a job can use no other Secret of its namespace; make one of such a name that holds the key`;
-const SecretName = ObjectName.refine((name) => name.startsWith(SECRET_PREFIX), PREFIX_SENTENCE)
+/** Name of a Secret that a job may use. */
+export const SecretName = ObjectName.refine((name) => name.startsWith(SECRET_PREFIX), PREFIX_SENTENCE)
   .meta(cel({ rule: `self.startsWith('${SECRET_PREFIX}')`, message: PREFIX_SENTENCE }))
   .describe(`Secret in the namespace of the job; its name begins with "${SECRET_PREFIX}".`);
 const SecretKey = z

@@ -1,7 +1,8 @@
 /** What does a user ask for? The spec of a TrainingJob, with the rules that the API server itself enforces. */
-import { MAX_WORLD_SIZE, ParallelLayout } from '@coxswain/layout';
+import { MAX_WORLD_SIZE, ParallelLayout, worldSize } from '@coxswain/layout';
 import { z } from 'zod';
 import { cel, type CelRule } from './cel.ts';
+import { CheckpointBucket, isOneLocation, ONE_LOCATION } from './checkpoint-location.ts';
 import { DataSpec, InitialWeights } from './data-spec.ts';
 import { EngineSpec } from './engine-spec.ts';
 import { FailurePolicy } from './failure-policy.ts';
@@ -17,9 +18,14 @@ import { MAX_STEPS, stepsOf, TrainingSpec } from './training-spec.ts';
 /** Where and how often a job saves. */
 export const CheckpointSpec = z
   .strictObject({
-    claimName: ObjectName.describe('PersistentVolumeClaim that every node can mount.'),
+    claimName: ObjectName.optional().describe(
+      'PersistentVolumeClaim that every node can mount. Exactly one of claimName and bucket is given.',
+    ),
+    bucket: CheckpointBucket.optional().describe(
+      'Bucket of an S3-compatible store instead of a claim. The engine saves to a disk of the node, and the launcher uploads each save. For gangs on one node.',
+    ),
     path: RelativePath.default('').describe(
-      'Directory inside the claim; each attempt saves into its own directory below it.',
+      'Directory inside the claim, or below the prefix of the bucket; each attempt saves into its own directory below it.',
     ),
     everySteps: z.int().min(1).max(1_000_000_000).default(100),
     interval: z
@@ -29,7 +35,11 @@ export const CheckpointSpec = z
         'Steps (default): save after every everySteps steps. Auto: each attempt after the first saves at the interval that loses the least time, from the measured save times and failure rate of this job; everySteps applies until a save was measured.',
       ),
   })
-  .meta({ id: 'CheckpointSpec' });
+  .meta({
+    id: 'CheckpointSpec',
+    ...cel({ rule: 'has(self.claimName) != has(self.bucket)', message: ONE_LOCATION, fieldPath: '.claimName' }),
+  })
+  .refine(isOneLocation, { path: ['claimName'], message: ONE_LOCATION });
 export type CheckpointSpec = z.infer<typeof CheckpointSpec>;
 
 /** What each pod of a gang requests, and whether a gang may span islands. */
@@ -101,6 +111,8 @@ const immutable = (field: string, optional = false): CelRule => ({
   fieldPath: `.${field}`,
 });
 
+const BUCKET_NEEDS_ONE_NODE =
+  'a bucket keeps the checkpoints of gangs on one node: set resources.gpusPerNode to the number of GPUs of the job, or use checkpoint.claimName';
 const LAYOUT_OR_GPUS = 'give either layout, or gpus without a layout to let the planner choose one';
 const RESUME_NEEDS_CHECKPOINTS = 'resumeFrom needs checkpoint: a job without checkpoints always starts from scratch';
 const NO_IMAGE = 'engine.image is required unless the job names a runtime, which may provide one';
@@ -111,6 +123,7 @@ const GPUS_NEED_A_MODEL = 'gpus without a layout needs model and training, becau
 /** In CEL: what applies where the field is absent. */
 const MICRO_BATCH = '(has(self.training.microBatchSize) ? self.training.microBatchSize : 1)';
 const degreeOrOne = (field: string): string => `(has(self.layout.${field}) ? self.layout.${field} : 1)`;
+const WORLD_SIZE = `self.layout.tensorParallelDegree * self.layout.pipelineParallelDegree * self.layout.dataParallelDegree * ${degreeOrOne('contextParallelDegree')} * ${degreeOrOne('weightShardDegree')}`;
 
 /** Reserved for jobs with several programs, such as actor and critic. Not read yet. */
 const Roles = z
@@ -243,7 +256,7 @@ export const TrainingJobSpec = z
         fieldPath: '.layout.dataParallelDegree',
       },
       {
-        rule: `!has(self.layout) || self.layout.tensorParallelDegree * self.layout.pipelineParallelDegree * self.layout.dataParallelDegree * ${degreeOrOne('contextParallelDegree')} * ${degreeOrOne('weightShardDegree')} <= ${MAX_WORLD_SIZE}`,
+        rule: `!has(self.layout) || ${WORLD_SIZE} <= ${MAX_WORLD_SIZE}`,
         message: `the product of the degrees is the number of GPUs; at most ${MAX_WORLD_SIZE} are supported`,
         fieldPath: '.layout',
       },
@@ -282,6 +295,11 @@ export const TrainingJobSpec = z
         rule: '!oldSelf.cancel || self.cancel',
         message: 'a cancelled job cannot be revived; make another job instead',
         fieldPath: '.cancel',
+      },
+      {
+        rule: `!has(self.checkpoint) || !has(self.checkpoint.bucket) || (has(self.resources) && has(self.resources.gpusPerNode) && (has(self.gpus) ? self.gpus <= self.resources.gpusPerNode : (has(self.layout) && ${WORLD_SIZE} <= self.resources.gpusPerNode)))`,
+        message: BUCKET_NEEDS_ONE_NODE,
+        fieldPath: '.resources',
       },
       immutable('engine'),
       immutable('model', true),
@@ -329,7 +347,13 @@ export const TrainingJobSpec = z
   .refine((spec) => spec.resumeFrom === undefined || spec.checkpoint !== undefined, {
     path: ['resumeFrom'],
     message: RESUME_NEEDS_CHECKPOINTS,
-  });
+  })
+  .refine(
+    ({ checkpoint, layout, gpus, resources }) =>
+      checkpoint?.bucket === undefined ||
+      (layout === undefined ? (gpus ?? 0) : worldSize(layout)) <= (resources.gpusPerNode ?? 0),
+    { path: ['resources'], message: BUCKET_NEEDS_ONE_NODE },
+  );
 export type TrainingJobSpec = z.infer<typeof TrainingJobSpec>;
 /** As a user may write it: everything with a default may be left out. */
 export type TrainingJobSpecInput = z.input<typeof TrainingJobSpec>;

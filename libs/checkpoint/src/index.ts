@@ -17,6 +17,7 @@ export { type FoundSave, halfWrittenFormats, isSaveName, markerFiles, unmarkedSa
 export { isFoundBroken, isNewer, newestRestorable } from './newest-restorable.ts';
 export { contentsOf, holdsOptimizer } from './contents-of.ts';
 export { bestSaveIntervalMs } from './save-interval.ts';
+export { describeUnlisted, halfUploadedSaves, UPLOAD_FILE } from './uploads.ts';
 export { checkpointName, incarnationOf, saveDirectoryOf } from './paths.ts';
 export { type Conversion, judgeLoad, type LoadVerdict } from './loads/judge-load.ts';
 export { knownSave, type KnownSave, type LoadTarget } from './loads/known-save.ts';

@@ -13,6 +13,14 @@ describe('a checkpoint as it is answered', () => {
     expect(toCheckpointRecord(row as never, 'job-1')).toEqual(want);
   });
 
+  it('says where it is: in a claim, or in a bucket', () => {
+    const inBucket = { ...spec, claimName: '', bucket: { uri: 's3://training/runs' } };
+    expect(toCheckpointRecord({ ...row, spec: inBucket } as never, 'job-1')).toMatchObject({
+      claimName: '',
+      location: `s3://training/runs/${want.path}`,
+    });
+  });
+
   it.each([
     ['Complete', null, null, false],
     ['Complete', 'It is suspect, because it could not be read.', null, true],

@@ -1,4 +1,4 @@
-import type { CheckpointRecord } from '@coxswain/api-types';
+import { type CheckpointRecord, formatPlace } from '@coxswain/api-types';
 
 /** A row of `checkpoints` as the driver gives it. */
 export interface CheckpointRow {
@@ -7,7 +7,7 @@ export interface CheckpointRow {
   readonly name: string;
   readonly spec: Omit<
     CheckpointRecord,
-    'name' | 'uid' | 'namespace' | 'isSuspect' | 'verification' | 'contents' | 'pin'
+    'name' | 'uid' | 'namespace' | 'location' | 'isSuspect' | 'verification' | 'contents' | 'pin'
   >;
   readonly state: CheckpointRecord['state'];
   readonly message: string | null;
@@ -28,6 +28,7 @@ export function toCheckpointRecord(row: CheckpointRow, jobId: string): Checkpoin
     uid: row.uid,
     namespace: row.namespace,
     jobId,
+    location: formatPlace(row.spec, row.spec.path),
     state: row.state,
     // The operator of the release before gave a complete checkpoint a message only while it was suspect.
     isSuspect: row.state === 'Complete' && (row.is_suspect ?? row.message !== null),

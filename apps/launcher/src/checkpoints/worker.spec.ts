@@ -41,6 +41,16 @@ it.each<[what: string, question: (save: { directory: string; manifestSha256: str
   expect((await answer(asked)).unread).toMatch(unread);
 });
 
+it('answers what kept the checkpoint from being brought to the pod', async () => {
+  const { directory, manifestSha256 } = aDcpCheckpointIn(root);
+  const path = join(root, 'termination-log');
+  const question = JSON.stringify({ directory: join(root, directory), manifestSha256, level: 'V3' });
+  await runWorker(question, { COXSWAIN_TERMINATION_LOG: path }, () =>
+    Promise.resolve({ version: 1, unread: 'denied' }),
+  );
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ version: 1, unread: 'denied' });
+});
+
 it.each([
   ['many findings', { contents: someContents() }],
   ['many names', { contents: someContents({ degrees: namesOf(16), dtypes: namesOf(16), optimizerSharding: 'x' }) }],

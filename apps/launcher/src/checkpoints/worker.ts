@@ -9,20 +9,33 @@ import {
 } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
 import { realFiles } from './checkpoint-files.ts';
+import type { CheckpointOnDisk } from './checkpoint-verification.ts';
 import { inspectSave } from './inspect-save.ts';
 
 const MAX_REASON_CHARACTERS = 512;
 
+/** Brings a checkpoint to where it can be read. Returns the answer if that is impossible. */
+export type Prepare = (checkpoint: CheckpointOnDisk) => Promise<WorkerAnswer | undefined>;
+
 /** Answers the question and returns the exit code. An answer that says why nothing was read is one too. */
-export async function runWorker(question: string, environment: NodeJS.ProcessEnv): Promise<number> {
-  const answer = fitAnswer(await answerOf(question, environment[POD_ENV.nodeName]));
+export async function runWorker(
+  question: string,
+  environment: NodeJS.ProcessEnv,
+  prepare: Prepare = () => Promise.resolve(undefined),
+): Promise<number> {
+  const answer = fitAnswer(await answerOf(question, { node: environment[POD_ENV.nodeName], prepare }));
   writeFileSync(environment['COXSWAIN_TERMINATION_LOG'] ?? POD_PATHS.terminationMessage, JSON.stringify(answer));
   return 0;
 }
 
-async function answerOf(question: string, node: string | undefined): Promise<WorkerAnswer> {
+async function answerOf(
+  question: string,
+  { node, prepare }: { readonly node: string | undefined; readonly prepare: Prepare },
+): Promise<WorkerAnswer> {
   try {
     const { level, ...checkpoint } = WorkerQuestion.parse(JSON.parse(question));
+    const problem = await prepare(checkpoint);
+    if (problem !== undefined) return problem;
     const { verification, contents } = await inspectSave(checkpoint, {
       level,
       by: 'Worker',

@@ -31,10 +31,10 @@ const put = (path: string, content: string | Buffer = 'x'): void => {
 };
 const scannerOf = (
   format: EngineFormat,
-  { reported = [] as readonly string[], budget = new HashBudget() } = {},
+  { reported = [] as readonly string[], budget = new HashBudget(), isRemovedLater = false } = {},
 ): SaveScanner =>
   new SaveScanner(
-    { saveDirectory: root, format, worldSize: 2, savedBy, reported },
+    { saveDirectory: root, format, worldSize: 2, savedBy, reported, isRemovedLater },
     { budget: () => budget, onAnswer: () => undefined },
   );
 /** Two looks, since a save that is being written is not the same twice. */
@@ -208,6 +208,14 @@ describe('a save that is not whole', () => {
       'The checkpoint of step 4 (checkpoint/step-4) was deleted, although it is recorded; have the engine keep every checkpoint.',
     ]);
   });
+});
+
+it('a save that the launcher removes once the bucket has it is not missed', async () => {
+  titan(4);
+  const scanner = scannerOf('dcp', { isRemovedLater: true });
+  await twice(scanner);
+  rmSync(join(root, 'checkpoint/step-4'), { recursive: true });
+  expect(await twice(scanner)).toEqual([]);
 });
 
 describe('a directory', () => {

@@ -20,6 +20,8 @@ export interface WatchedSaves {
   readonly format: EngineFormat;
   readonly worldSize: number;
   readonly savedBy: SavedBy;
+  /** Whether the launcher removes a save once another place has it. */
+  readonly isRemovedLater?: boolean;
   /** Directories of saves that were reported already. */
   readonly reported: readonly string[];
 }
@@ -78,14 +80,15 @@ export class SaveScanner {
   #deletedSince(candidates: readonly EngineSave[]): ScanResult[] {
     const there = new Set(candidates.map(({ directory }) => directory));
     const gone = [...this.#known].filter(([directory]) => !there.has(directory));
-    return gone.map(([directory, step]) => {
+    return gone.flatMap(([directory, step]) => {
       this.#known.delete(directory);
       this.#before.delete(directory);
       this.#missing.delete(directory);
+      if (this.#watched.isRemovedLater === true && this.#done.has(directory)) return [];
       const when = this.#done.has(directory)
         ? 'although it is recorded; have the engine keep every checkpoint'
         : 'before it was recorded';
-      return { kind: 'notice', sentence: `The checkpoint of step ${step} (${directory}) was deleted, ${when}.` };
+      return [{ kind: 'notice', sentence: `The checkpoint of step ${step} (${directory}) was deleted, ${when}.` }];
     });
   }
 

@@ -30,6 +30,7 @@ export function watchEngineSaves(
       format: checkpoints,
       worldSize,
       savedBy,
+      isRemovedLater: settings.bucket !== undefined,
     },
     patienceMs: settings.mountPatienceMs,
     onSaved: (fact) => facts.receive(0, fact),

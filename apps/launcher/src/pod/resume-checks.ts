@@ -1,6 +1,7 @@
 /** Can the checkpoint to resume from be used, is a newer one well, and what is wrong with one that a rank could not load? */
 import { join } from 'node:path';
-import { MAX_RANKS_PER_POD, parseRanks, type RankAssignment } from '@coxswain/api-types';
+import { type CheckpointFault, MAX_RANKS_PER_POD, parseRanks, type RankAssignment } from '@coxswain/api-types';
+import type { BucketSaves, DownloadProblem } from '../bucket/bucket-saves.ts';
 import {
   confirmFaultInProcess,
   verifyResumedInProcess,
@@ -16,6 +17,12 @@ import {
 import type { Settings } from '../program/settings.ts';
 import type { Order } from '../reports/report-connection.ts';
 
+/** The verdict on a checkpoint that could not be downloaded: a disk of the node that is full says nothing about it. */
+function downloadVerdict({ why, fault }: DownloadProblem, path: string): Verdict {
+  const message = `the checkpoint ${path} could not be downloaded: ${why}`;
+  return fault === undefined ? plainVerdict('launcherFailed', message) : checkpointVerdict(message, fault);
+}
+
 /** Global ranks of the pod, ascending. */
 export function ranksOf({ ranks }: RankAssignment): readonly number[] {
   return parseRanks(ranks, MAX_RANKS_PER_POD);
@@ -29,14 +36,20 @@ export async function newerVerdict(
   assignment: RankAssignment,
   about: {
     readonly settings: Settings;
+    readonly bucket: BucketSaves | undefined;
     /** Newest first. */
     readonly suspects: Extract<Order, { kind: 'verifyWanted' }>['checkpoints'];
     readonly logLine: (sentence: string) => void;
   },
 ): Promise<Verdict | undefined> {
-  const { settings, suspects, logLine } = about;
+  const { settings, bucket, suspects, logLine } = about;
   if (ranksOf(assignment)[0] !== 0) return undefined;
   for (const { checkpoint, path, manifestSha256, files } of suspects) {
+    const problem = await bucket?.download({ folder: path, manifestSha256 });
+    if (problem !== undefined) {
+      logLine(`Checkpoint ${checkpoint} is still suspect: ${problem.why}`);
+      continue;
+    }
     const directory = join(settings.checkpointMount, path);
     const asked = { checkpoint: { directory, manifestSha256 }, files };
     const seen = await verifySuspectInProcess(asked, { patienceMs: settings.mountPatienceMs });
@@ -60,15 +73,29 @@ export async function withOwnFinding(
     confirmFaultInProcess(asked, { patienceMs: settings.mountPatienceMs }),
     stopped.then(() => undefined),
   ]);
-  return own === undefined ? verdict : withConfirmedFault(verdict, own);
+  if (own === undefined) return verdict;
+  return withConfirmedFault(verdict, settings.bucket === undefined ? own : asFaultOfCopy(own));
 }
 
-/** The verdict if the checkpoint to resume from cannot be used; undefined if it can. Each pod verifies the files of its own ranks. */
-export async function resumeProblem(settings: Settings, assignment: RankAssignment): Promise<Verdict | undefined> {
+/** The copy had the right content when it was downloaded, so what differs now is the disk of the node and not the checkpoint. */
+function asFaultOfCopy({ kind, path, ...fault }: CheckpointFault): CheckpointFault {
+  return { ...fault, kind: kind === 'ContentDiffers' ? 'FileUnreadable' : kind, path };
+}
+
+/**
+ * The verdict if the checkpoint to resume from cannot be used; undefined if it can. Each pod verifies the files of its own ranks, after it has downloaded all
+ * files if they are in a bucket.
+ */
+export async function resumeProblem(
+  { settings, bucket }: { readonly settings: Settings; readonly bucket: BucketSaves | undefined },
+  assignment: RankAssignment,
+): Promise<Verdict | undefined> {
   const { resume, worldSize } = assignment;
   if (resume === undefined) return undefined;
   const directory = join(settings.checkpointMount, resume.path);
   const { manifestSha256 } = resume;
+  const problem = await bucket?.download({ folder: resume.path, manifestSha256 });
+  if (problem !== undefined) return downloadVerdict(problem, resume.path);
   const ranks = { ranks: ranksOf(assignment), worldSize };
   const outcome = await verifyResumedInProcess(
     { checkpoint: { directory, manifestSha256 }, ranks },

@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RANK_ENV, type RankAssignment, type TerminationCause } from '@coxswain/api-types';
 import { cutText } from '@coxswain/safe-text';
+import type { BucketSaves } from '../bucket/bucket-saves.ts';
+import { openBucket, withoutBucketKeys } from '../bucket/open-bucket.ts';
 import { finishWatching, watchEngineSaves, type EngineSaves } from '../engine-saves/watch-engine-saves.ts';
 import { removeUnfinishedSaves } from '../engine-saves/remove-unfinished-saves.ts';
 import { stepWordsOf } from '../engine/engine-run.ts';
@@ -43,7 +45,7 @@ export interface RunOptions {
  * Runs one pod of a gang: receives an assignment of ranks, verifies the checkpoint, waits for the rendezvous, starts the ranks, watches them and
  * reports how they ended. Where other ranks can start in their place it waits for the next assignment. Returns the exit code.
  */
-export async function run({ settings, command, environment }: RunOptions): Promise<number> {
+export async function run({ settings, command, environment: allVariables }: RunOptions): Promise<number> {
   const stdout = new LogSink(process.stdout);
   const stderr = new LogSink(process.stderr);
   const logLine = (sentence: string): void => stderr.logLine(sentence);
@@ -51,6 +53,8 @@ export async function run({ settings, command, environment }: RunOptions): Promi
   const bootId = randomUUID();
   /** Resolves with a verdict that does not come from the ranks. */
   const early = Promise.withResolvers<Verdict>();
+  const bucket = await openBucket(settings, logLine);
+  const environment = withoutBucketKeys(allVariables);
   const ranks: Ranks = { gang: undefined, silent: undefined };
   const stacks = new StackRequests({
     alive: () => ranks.gang?.alive ?? [],
@@ -63,6 +67,7 @@ export async function run({ settings, command, environment }: RunOptions): Promi
   });
   const reporter: Reporter = new Reporter({
     settings,
+    bucket,
     bootId,
     logLine,
     stepWords: stepWordsOf(environment),
@@ -93,6 +98,7 @@ export async function run({ settings, command, environment }: RunOptions): Promi
 
   const { verdict, cause } = await live({
     settings,
+    bucket,
     environment,
     ranks,
     runPreflight: (assignment, signal) => {
@@ -123,6 +129,7 @@ interface Ranks {
 
 interface Life {
   readonly settings: Settings;
+  readonly bucket: BucketSaves | undefined;
   readonly environment: RunOptions['environment'];
   readonly ranks: Ranks;
   /** Measures the pod before its first ranks start. */
@@ -208,7 +215,10 @@ async function runAssigned(life: Life, assignment: RankAssignment): Promise<Endi
     'exitCode' in before
       ? ended
       : await withOwnFinding(ended, assignment, { settings: life.settings, stopped: signals.first });
-  await reporter.finishVerifications({ isStopping: signals.haveCome });
+  await reporter.finishVerifications({
+    isStopping: signals.haveCome,
+    isRestarting: canRestartInPlace(verdict, assignment),
+  });
   logIgnoredFacts(gang, logLine);
   const work = await workOf(verdict, { ...life, gang, assignment, cpuMsBefore });
   return { verdict, cause: toCause(verdict, { ...life, gang, assignment, work }) };
@@ -225,15 +235,16 @@ async function prepare(
   assignment: RankAssignment,
   signal: AbortSignal,
 ): Promise<RendezvousAddress | Verdict> {
-  const { settings, reporter, logLine } = life;
+  const { settings, bucket, reporter, logLine } = life;
   await life.runPreflight(assignment, signal);
   if (ranksOf(assignment).length === 0 || signal.aborted) return await new Promise<never>(() => undefined);
   const suspects = reporter.orders.suspectsOf(assignment.incarnation);
   await tidyClaim(life, assignment, suspects);
   return (
-    (await resumeProblem(settings, assignment)) ??
+    (await resumeProblem(life, assignment)) ??
     (await newerVerdict(assignment, {
       settings,
+      bucket,
       suspects,
       logLine,
     })) ??
@@ -243,7 +254,7 @@ async function prepare(
 
 /** Frees the claim of saves that earlier runs did not complete. One launcher does so; storage that does not answer holds up no rank. */
 async function tidyClaim(
-  { settings, logLine }: Life,
+  { settings, bucket, logLine }: Life,
   assignment: RankAssignment,
   suspects: readonly { readonly path: string }[],
 ): Promise<void> {
@@ -257,7 +268,14 @@ async function tidyClaim(
       removed.forEach((directory) => logLine(`Removed ${directory}: an earlier run did not complete this save.`)),
     (error: unknown) => logLine(`Saves that earlier runs did not complete stay: ${(error as Error).message}`),
   );
-  await Promise.race([removing, delay(TIDY_MS, undefined, { ref: false })]);
+  const removingUploads = bucket?.removeHalfUploaded(dirname(saveDirectory)).then(
+    (removed) =>
+      removed.forEach((folder) =>
+        logLine(`Removed ${folder} from the bucket: an earlier run did not upload all of it.`),
+      ),
+    (error: unknown) => logLine(`Uploads that earlier runs did not complete stay: ${(error as Error).message}`),
+  );
+  await Promise.race([Promise.all([removing, removingUploads]), delay(TIDY_MS, undefined, { ref: false })]);
 }
 
 /** Returns where rank 0 listens: this launcher chooses the address if rank 0 is in its pod, else the operator distributes it. */
@@ -318,7 +336,9 @@ function neverReached({ nodeName, reportUrls, firstContactMs }: Settings, why: s
 
 function forwardSignals(life: Life, running: Pick<Ranks, 'gang'>, assignment: RankAssignment): void {
   const { settings, logLine, signals } = life;
-  const graceMs = Math.max(settings.gracePeriodMs / 2, settings.gracePeriodMs - OWN_SHARE_OF_GRACE_MS);
+  // The other half is for the upload.
+  const ownShareMs = settings.bucket === undefined ? OWN_SHARE_OF_GRACE_MS : settings.gracePeriodMs;
+  const graceMs = Math.max(settings.gracePeriodMs / 2, settings.gracePeriodMs - ownShareMs);
   void signals.first.then(() => {
     const { gang } = running;
     if (gang?.isRunning !== true) return;

@@ -47,7 +47,19 @@ describe('the environment of a pod', () => {
     expect(settingsOf(env)).toMatchObject({ gracePeriodMs: 5_000, terminationLog: '/tmp/log' });
   });
 
+  it('may name a bucket, with credentials or without', () => {
+    const bucket = { uri: 's3://training/runs', endpoint: 'http://minio:9000' };
+    const env = { [POD_ENV.bucket]: JSON.stringify(bucket) };
+    expect(settingsOf().bucket).toBeUndefined();
+    expect(settingsOf(env).bucket).toEqual({ ...bucket, credentials: undefined });
+    expect(settingsOf({ ...env, [POD_ENV.bucketKeyId]: 'a', [POD_ENV.bucketKey]: 'b' }).bucket?.credentials).toEqual({
+      accessKeyId: 'a',
+      secretAccessKey: 'b',
+    });
+  });
+
   it.each<[string, Record<string, string | undefined>, string]>([
+    ['names a bucket that is none', { [POD_ENV.bucket]: '{"uri":"/data"}' }, `${POD_ENV.bucket} is no bucket`],
     ['lacks a name', { [POD_ENV.jobName]: undefined }, `${POD_ENV.jobName} is missing`],
     ['has an empty name', { [POD_ENV.podUid]: '' }, `${POD_ENV.podUid} is empty`],
     ['has a number that is none', { [POD_ENV.epoch]: 'three' }, `${POD_ENV.epoch} is not a whole number`],

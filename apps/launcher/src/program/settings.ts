@@ -1,4 +1,11 @@
-import { DEFAULT_PREFLIGHT, POD_ENV, POD_PATHS, PREFLIGHT_LEVELS, type PreflightLevel } from '@coxswain/api-types';
+import {
+  BucketAccess,
+  DEFAULT_PREFLIGHT,
+  POD_ENV,
+  POD_PATHS,
+  PREFLIGHT_LEVELS,
+  type PreflightLevel,
+} from '@coxswain/api-types';
 import { z } from 'zod';
 
 /** Variables that only the launcher and what it starts know; the operator does not write them into pods. */
@@ -32,6 +39,13 @@ const integer = (low: number, high: number) =>
     .transform(Number)
     .pipe(z.int().min(low).max(high));
 
+const BucketVariables = z.object({
+  [POD_ENV.bucket]: text.transform(toBucket).optional(),
+  // Without rules: a sentence about what is wrong has the value.
+  [POD_ENV.bucketKeyId]: z.string().optional(),
+  [POD_ENV.bucketKey]: z.string().optional(),
+});
+
 const Environment = z.object({
   [POD_ENV.jobName]: text,
   [POD_ENV.jobUid]: text,
@@ -46,6 +60,7 @@ const Environment = z.object({
   [POD_ENV.reportCa]: z.string().optional(),
   [POD_ENV.tokenFile]: text.default(POD_PATHS.token),
   [POD_ENV.checkpointMount]: text.default(POD_PATHS.checkpoints),
+  ...BucketVariables.shape,
   [POD_ENV.gracePeriodSeconds]: integer(0, 86_400).default(DEFAULT_GRACE_SECONDS),
   [POD_ENV.preflight]: z.enum(Object.keys(PREFLIGHT_LEVELS) as [PreflightLevel, ...PreflightLevel[]]).default('Off'),
   [POD_ENV.preflightTimeoutSeconds]: integer(1, 600).default(DEFAULT_PREFLIGHT.timeoutSeconds),
@@ -70,8 +85,10 @@ export interface Settings {
   readonly reportUrls: readonly string[];
   readonly reportCa: string | undefined;
   readonly tokenFile: string;
-  /** Where the checkpoint claim is mounted. */
+  /** Where the checkpoint claim is mounted, or a disk of the node on which saves are until they are in the bucket. */
   readonly checkpointMount: string;
+  /** undefined: checkpoints stay where they are saved. */
+  readonly bucket: BucketSettings | undefined;
   /** Preflight before the first rank, once every pod of the gang has started. */
   readonly preflight: { readonly level: PreflightLevel; readonly timeoutMs: number };
   readonly patienceMs: number;
@@ -79,6 +96,12 @@ export interface Settings {
   readonly mountPatienceMs: number;
   readonly gracePeriodMs: number;
   readonly terminationLog: string;
+}
+
+/** The bucket that checkpoints are uploaded to. */
+export interface BucketSettings extends BucketAccess {
+  /** undefined: the identity of the pod. */
+  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
 }
 
 /** Settings, or a sentence that says which variable is wrong. */
@@ -106,6 +129,7 @@ export function parseSettings(environment: Readonly<Record<string, string | unde
       reportCa: env[POD_ENV.reportCa],
       tokenFile: env[POD_ENV.tokenFile],
       checkpointMount: env[POD_ENV.checkpointMount],
+      bucket: bucketOf(env),
       preflight: { level: env[POD_ENV.preflight], timeoutMs: env[POD_ENV.preflightTimeoutSeconds] * 1000 },
       patienceMs: env[LAUNCHER_ENV.patienceSeconds] * 1000,
       firstContactMs: env[LAUNCHER_ENV.firstContactSeconds] * 1000,
@@ -114,6 +138,30 @@ export function parseSettings(environment: Readonly<Record<string, string | unde
       terminationLog: env[LAUNCHER_ENV.terminationLog],
     },
   };
+}
+
+/** The bucket that the environment names, also of a pod that only verifies; undefined: none, or none that can be understood. */
+export function bucketIn(environment: Readonly<Record<string, string | undefined>>): BucketSettings | undefined {
+  const parsed = BucketVariables.safeParse(environment);
+  return parsed.success ? bucketOf(parsed.data) : undefined;
+}
+
+function bucketOf(env: z.infer<typeof BucketVariables>): BucketSettings | undefined {
+  const access = env[POD_ENV.bucket];
+  if (access === undefined) return undefined;
+  const accessKeyId = env[POD_ENV.bucketKeyId] ?? '';
+  const secretAccessKey = env[POD_ENV.bucketKey] ?? '';
+  const isGiven = accessKeyId !== '' && secretAccessKey !== '';
+  return { ...access, credentials: isGiven ? { accessKeyId, secretAccessKey } : undefined };
+}
+
+function toBucket(value: string, context: z.RefinementCtx): BucketAccess {
+  try {
+    return BucketAccess.parse(JSON.parse(value));
+  } catch {
+    context.addIssue({ code: 'custom', message: 'is no bucket' });
+    return z.NEVER;
+  }
 }
 
 function toUrls(value: string, context: z.RefinementCtx): readonly string[] {

@@ -13,6 +13,11 @@ export class BoundedSerialQueue {
     return this.#last;
   }
 
+  /** Whether work waits for that which is under way. */
+  get isWaiting(): boolean {
+    return this.#waiting > 1;
+  }
+
   /** Returns false, and does not take the work, if too much waits. The work must not reject. */
   add(work: () => Promise<void>): boolean {
     if (this.#waiting >= this.#maxWaiting) return false;

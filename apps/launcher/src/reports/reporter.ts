@@ -12,6 +12,7 @@ import {
   type SavedCheckpoint,
   type TerminationCause,
 } from '@coxswain/api-types';
+import type { BucketSaves } from '../bucket/bucket-saves.ts';
 import type { StepWords } from '../engine/engine-run.ts';
 import { formatAddress, type RendezvousAddress } from '../engine/rendezvous.ts';
 import type { Settings } from '../program/settings.ts';
@@ -25,7 +26,7 @@ import { PendingReports, type Draft } from './pending-reports.ts';
 import { PreflightReporter } from './preflight-reporter.ts';
 import { RepeatedReports } from './repeated-reports.ts';
 import { ReportConnection, type ReportConnectionOptions } from './report-connection.ts';
-import { SavedCheckpointReporter } from './saved-checkpoint-reporter.ts';
+import { type LastVerifications, SavedCheckpointReporter } from './saved-checkpoint-reporter.ts';
 import { StepReporter } from './step-reporter.ts';
 
 const ACKNOWLEDGED_MS = 500;
@@ -37,6 +38,7 @@ export interface ReporterOptions
     Pick<ReportConnectionOptions, 'stacks' | 'logLine' | 'onStaleEpoch'>,
     Pick<OrderReceiverOptions, 'onEndRanks' | 'onSaveWanted'> {
   readonly settings: Settings;
+  readonly bucket: BucketSaves | undefined;
   readonly bootId: string;
   readonly alive: () => readonly { readonly rank: number; readonly alive: boolean }[];
   readonly processes: () => readonly RankProcess[];
@@ -60,7 +62,7 @@ export class Reporter {
 
   constructor(options: ReporterOptions) {
     this.#options = options;
-    const { settings, logLine, stepWords, alive, processes, onEndRanks, onSaveWanted } = options;
+    const { settings, bucket, logLine, stepWords, alive, processes, onEndRanks, onSaveWanted } = options;
     const report = (draft: Draft): void => this.#report(draft);
     this.orders = new OrderReceiver({
       epoch: settings.epoch,
@@ -90,6 +92,7 @@ export class Reporter {
       saveDirectory,
       logLine,
       report,
+      bucket,
       readsVerdicts: () => this.#connection.lastListenedTo(LISTENS_TO_CONTENTS),
     });
     this.facts = new FactReporter({
@@ -182,7 +185,7 @@ export class Reporter {
    * Waits until every claimed checkpoint was verified, and 500 ms at most until the operator has acknowledged those that are complete, so that the
    * termination message need not list them. `isStopping`: the pod was asked to stop, and may be killed soon.
    */
-  async finishVerifications(how: { readonly isStopping: boolean }): Promise<void> {
+  async finishVerifications(how: LastVerifications): Promise<void> {
     this.#savedCheckpoints.hurry(how);
     this.#steps.flush();
     await this.#savedCheckpoints.done();

@@ -3,6 +3,7 @@ import type { SavedCheckpoint } from '@coxswain/api-types';
 import { hasReader } from '@coxswain/checkpoint';
 import { isBroken, type SaveInspection } from '../checkpoints/inspect-save.ts';
 import { inspectSaveInProcess, isMountSilent, verifySavedInProcess } from '../checkpoints/verifier-process.ts';
+import type { BucketSaves } from '../bucket/bucket-saves.ts';
 import type { SavedFact } from '../facts/engine-facts.ts';
 import type { Settings } from '../program/settings.ts';
 import { BoundedSerialQueue } from './bounded-serial-queue.ts';
@@ -18,6 +19,16 @@ const MAX_INSPECTION_MS = 60_000;
 const MAX_LAST_INSPECTIONS_MS = 5_000;
 /** The same if the pod was asked to stop: ranks that save to the end of its grace period leave it three seconds. */
 const MAX_STOPPING_INSPECTIONS_MS = 1_500;
+/** Uploads before other ranks start in this pod: the operator waits 60 s for their end. */
+const RESTART_UPLOADS_MS = 40_000;
+
+/** How the ranks have ended, of which saves may still wait. */
+export interface LastVerifications {
+  /** The pod was asked to stop, and may be killed soon. */
+  readonly isStopping: boolean;
+  /** Other ranks start in this pod. */
+  readonly isRestarting?: boolean;
+}
 
 /** Where checkpoints lie, and where verified ones are reported. */
 export interface SavedCheckpointReporterOptions {
@@ -28,6 +39,8 @@ export interface SavedCheckpointReporterOptions {
   readonly report: (draft: Draft) => void;
   /** Whether the operator that was connected last reads verdicts. */
   readonly readsVerdicts: () => boolean;
+  /** Where complete saves go before they are reported; undefined: they stay where they are. */
+  readonly bucket: BucketSaves | undefined;
 }
 
 /** Verifies each checkpoint that rank 0 claims to have saved, one after the other, and reports those that are complete on disk. */
@@ -37,6 +50,7 @@ export class SavedCheckpointReporter {
   #droppedSaves = 0;
   /** When inspections have to end, because the ranks have ended and the pod waits for the verifications that are left. */
   #finishByMs: number | undefined;
+  #uploads = new AbortController();
   /** Shortens the inspection that runs. */
   #shorten: () => void = () => undefined;
 
@@ -52,6 +66,7 @@ export class SavedCheckpointReporter {
   /** Other ranks start. */
   begin(): void {
     this.#finishByMs = undefined;
+    this.#uploads = new AbortController();
   }
 
   receive(fact: SavedFact): void {
@@ -59,7 +74,8 @@ export class SavedCheckpointReporter {
   }
 
   /** The ranks have ended: no checkpoint is verified again from now on. `isStopping`: the pod may be killed soon. */
-  hurry({ isStopping }: { readonly isStopping: boolean }): void {
+  hurry({ isStopping, isRestarting = false }: LastVerifications): void {
+    if (isRestarting) this.#limitUploads();
     this.#finishByMs ??= performance.now() + (isStopping ? MAX_STOPPING_INSPECTIONS_MS : MAX_LAST_INSPECTIONS_MS);
     this.#shorten();
   }
@@ -83,8 +99,7 @@ export class SavedCheckpointReporter {
     let outcome = await verify();
     for (let tries = 1; tries < MAX_VERIFICATIONS && isMountSilent(outcome) && this.#finishByMs === undefined; tries++)
       outcome = await verify();
-    if (outcome.kind === 'verified')
-      await this.#reportInspected(outcome.value, join(settings.checkpointMount, directory));
+    if (outcome.kind === 'verified') await this.#reportInspected(outcome.value, directory);
     else if (outcome.kind === 'notVerified')
       logLine(`The checkpoint of step ${step} could not be verified and is not reported: ${outcome.why}`);
     else logLine(`The checkpoint of step ${step} did not verify and is not reported: ${outcome.why}`);
@@ -96,14 +111,18 @@ export class SavedCheckpointReporter {
    */
   async #reportInspected(saved: SavedCheckpoint, saveDirectory: string): Promise<void> {
     const { report, logLine } = this.#options;
+    const { bucket } = this.#options;
     const { verification, contents } = hasReader(saved.format) ? await this.#inspect(saved, saveDirectory) : {};
     if (isBroken(verification)) {
       const why = verification?.findings.map(({ message }) => message).join(' ') ?? '';
-      const isReported = this.#options.readsVerdicts();
+      // What no other node can read is of no use to the operator.
+      const isReported = bucket === undefined && this.#options.readsVerdicts();
       const then = isReported ? 'is not used unless another node finds it sound' : 'is not reported';
       logLine(`The checkpoint of step ${saved.step} is ${verification?.verdict ?? 'damaged'} and ${then}: ${why}`);
+      if (bucket !== undefined) await bucket.discard(`${saveDirectory}/${saved.directory}`);
       if (!isReported) return;
     }
+    if (bucket !== undefined && !(await this.#isUploaded(saved, { saveDirectory, bucket }))) return;
     const inspection = {
       ...(verification === undefined ? {} : { verification }),
       ...(contents === undefined ? {} : { contents }),
@@ -111,12 +130,31 @@ export class SavedCheckpointReporter {
     report({ kind: 'checkpointSaved', checkpoint: { ...saved, ...inspection } });
   }
 
+  /** The operator waits for the end of the ranks before it starts others in their place, and blames the node if that takes long. */
+  #limitUploads(): void {
+    const uploads = this.#uploads;
+    setTimeout(() => uploads.abort(new Error('Other ranks are to start in this pod.')), RESTART_UPLOADS_MS).unref();
+  }
+
+  /** Without a limit for the upload itself if the pod ends: a save that is not in the bucket is lost with it. */
+  async #isUploaded(
+    { directory, manifestSha256 }: SavedCheckpoint,
+    { saveDirectory, bucket }: { readonly saveDirectory: string; readonly bucket: BucketSaves },
+  ): Promise<boolean> {
+    const isInHurry = (): boolean => this.#finishByMs !== undefined || this.#queue.isWaiting;
+    const { signal } = this.#uploads;
+    const { promise: aborted, resolve } = Promise.withResolvers<false>();
+    signal.addEventListener('abort', () => resolve(false));
+    const save = { folder: `${saveDirectory}/${directory}`, manifestSha256 };
+    return await Promise.race([bucket.upload(save, { isInHurry, signal }), aborted]);
+  }
+
   async #inspect({ step, directory, manifestSha256 }: SavedCheckpoint, saveDirectory: string): Promise<SaveInspection> {
     const { settings, logLine } = this.#options;
     const limit = this.#inspectionLimit();
     try {
       const outcome = await inspectSaveInProcess(
-        { checkpoint: { directory: join(saveDirectory, directory), manifestSha256 } },
+        { checkpoint: { directory: join(settings.checkpointMount, saveDirectory, directory), manifestSha256 } },
         { patienceMs: settings.mountPatienceMs, limit: limit.passed },
       );
       if (outcome.kind === 'verified') return onNode(outcome.value, settings.nodeName);

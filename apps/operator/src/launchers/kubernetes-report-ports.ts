@@ -3,6 +3,7 @@ import {
   ANNOTATIONS,
   formatRanks,
   ranksOfPod,
+  recordedLocation,
   type Attempt,
   type Checkpoint,
   type Placement,
@@ -152,8 +153,8 @@ export class KubernetesReportPorts {
     if (isFencedIn(job, epoch)) return 'stale';
     const fence = { epoch, incarnation: saved.incarnation };
     const directory = saveDirectoryOf(job, fence);
-    const claimName = job.spec.checkpoint?.claimName;
-    if (directory === undefined || claimName === undefined) return 'unwanted';
+    const place = job.spec.checkpoint;
+    if (directory === undefined || place === undefined) return 'unwanted';
     // The layout comes from the status, because the Placement may have been deleted.
     const attempt = attemptOf(job, epoch);
     if (attempt === undefined) throw new Error(`attempt ${epoch} of job ${namespace}/${jobName} is not in its status`);
@@ -172,7 +173,7 @@ export class KubernetesReportPorts {
         epoch,
         ...incarnationOf(fence),
         step,
-        claimName,
+        ...recordedLocation(place),
         path: `${directory}/${saved.directory}`,
         layout,
         format,

@@ -5,6 +5,7 @@ import {
   RANK_ENV,
   POD_FINALIZER,
   SCHEDULING_GATE,
+  type CheckpointBucket,
   type PlacementSpec,
   type TrainingJobSpecInput,
 } from '@coxswain/api-types';
@@ -12,6 +13,7 @@ import { aTrainingJob } from '@coxswain/api-types/testing';
 import { plainly } from '@coxswain/engines';
 import { toPod, type PodContext } from './pod-manifest.ts';
 
+const BUCKET = { uri: 's3://training/runs', endpoint: 'http://minio:9000' };
 const context: PodContext = {
   name: 'tiny-gpt-3f1c2b9e-e2-1',
   launcherImage: 'coxswain/launcher:dev',
@@ -104,7 +106,9 @@ describe('a pod of a gang', () => {
 
   it('carries every variable that a launcher may read', () => {
     const resume = { checkpoint: 'c', step: 20, path: 'tiny/epoch-1/step-20', manifestSha256: 'b'.repeat(64) };
-    const env = podOf({ placement: { resume } }).spec.containers[0]?.env.map(({ name }) => name) ?? [];
+    const bucket = { ...BUCKET, credentialsSecret: 'job-bucket' };
+    const job = { spec: { checkpoint: { bucket }, resources: { gpusPerNode: 4 } } };
+    const env = podOf({ job, placement: { resume } }).spec.containers[0]?.env.map(({ name }) => name) ?? [];
     expect(env.filter((name) => name.startsWith('COXSWAIN_')).toSorted()).toEqual(Object.values(POD_ENV).toSorted());
     expect(new Set(env).size).toBe(env.length);
   });
@@ -117,6 +121,26 @@ describe('a pod of a gang', () => {
     expect(JSON.stringify(env)).not.toContain('step-20');
     const bare = podOf({ job: { spec: { data: undefined, checkpoint: undefined } } });
     expect(envOf(bare)).not.toHaveProperty(POD_ENV.checkpointMount);
+  });
+
+  it.each<[string, CheckpointBucket, readonly unknown[]]>([
+    ['without credentials uses the identity of the pod', BUCKET, []],
+    [
+      'with a Secret reads two keys of it',
+      { ...BUCKET, credentialsSecret: 'job-bucket' },
+      [
+        { secretKeyRef: { name: 'job-bucket', key: 'AWS_ACCESS_KEY_ID', optional: false } },
+        { secretKeyRef: { name: 'job-bucket', key: 'AWS_SECRET_ACCESS_KEY', optional: false } },
+      ],
+    ],
+  ])('that saves to a bucket has a disk of the node instead of a claim, and %s', (_how, bucket, secrets) => {
+    const { spec } = podOf({ job: { spec: { checkpoint: { bucket }, resources: { gpusPerNode: 4 } } } });
+    expect(spec.volumes.find(({ name }) => name === 'coxswain-checkpoints')).toMatchObject({ emptyDir: {} });
+    const env = spec.containers[0]?.env ?? [];
+    expect(env.find(({ name }) => name === POD_ENV.bucket)?.value).toBe(JSON.stringify(BUCKET));
+    expect(env.filter(({ name }) => name.startsWith(`${POD_ENV.bucket}_`)).map(({ valueFrom }) => valueFrom)).toEqual(
+      secrets,
+    );
   });
 
   it('holds the ranks that its placement says, in a row or not', () => {

@@ -1,5 +1,8 @@
 import {
   ANNOTATIONS,
+  bucketVariables,
+  type CheckpointBucket,
+  type CheckpointLocation,
   CONTAINERS,
   DEFAULT_PREFLIGHT,
   EngineRun,
@@ -154,7 +157,7 @@ export function toPod(
             ],
           },
         },
-        ...claimVolume(CHECKPOINT_VOLUME, job.spec.checkpoint?.claimName),
+        ...checkpointVolume(job.spec.checkpoint),
         ...claimVolume(DATA_VOLUME, job.spec.data?.claimName),
         ...scratch.volumes,
         ...claimVolume(WEIGHTS_VOLUME, job.spec.initialWeights?.claimName),
@@ -175,6 +178,13 @@ function affinityTo(node: string): Record<string, unknown> {
   return {
     nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [onNode] } },
   };
+}
+
+/** Saves on their way to a bucket, and from it, are on a disk of the node. */
+function checkpointVolume(checkpoint: CheckpointLocation | undefined): readonly Record<string, unknown>[] {
+  return checkpoint?.bucket === undefined
+    ? claimVolume(CHECKPOINT_VOLUME, checkpoint?.claimName)
+    : [{ name: CHECKPOINT_VOLUME, emptyDir: {} }];
 }
 
 function claimVolume(name: string, claimName: string | undefined): readonly Record<string, unknown>[] {
@@ -239,6 +249,7 @@ function environment(
     value(POD_ENV.preflight, preflight.level),
     value(POD_ENV.preflightTimeoutSeconds, String(preflight.timeoutSeconds)),
     ...(job.spec.checkpoint === undefined ? [] : [value(POD_ENV.checkpointMount, POD_PATHS.checkpoints)]),
+    ...bucketEnvironment(job.spec.checkpoint?.bucket),
   ];
   const names = new Set(written.map((entry) => entry['name']));
   const threads = threadsOfRank(job.spec.resources.cpuPerGpu);
@@ -255,6 +266,13 @@ function environment(
   const users = Object.entries(wanted).filter(([name]) => !names.has(name) && !name.startsWith('COXSWAIN_'));
   const secrets = (job.spec.engine.secretEnv ?? []).map(secretVariable);
   return [...users.map(([name, text]) => value(name, literally(text))), ...secrets, ...written];
+}
+
+/** How a launcher reaches the bucket. The kubelet reads the credentials. */
+export function bucketEnvironment(bucket: CheckpointBucket | undefined): readonly Record<string, unknown>[] {
+  if (bucket === undefined) return [];
+  const { credentialsSecret: _, ...access } = bucket;
+  return [{ name: POD_ENV.bucket, value: JSON.stringify(access) }, ...bucketVariables(bucket).map(secretVariable)];
 }
 
 /** The kubelet replaces `$(NAME)` and halves `$$`; a program is to be started with what the user wrote. */

@@ -187,7 +187,8 @@ export class VerificationController {
     checkpoint,
     otherThan,
   }: WantedVerification): Promise<{ readonly node: string | undefined } | { readonly waits: string }> {
-    const { claimName: name, jobUid } = checkpoint.spec;
+    const { claimName: name, bucket, jobUid } = checkpoint.spec;
+    if (bucket !== undefined) return { node: undefined };
     const path = claimsPath({ namespace: checkpoint.metadata.namespace, name });
     const modes = modesOf(await this.#getOrUndefined(path));
     if (modes.length === 0 || modes.some((mode) => mode === 'ReadWriteMany' || mode === 'ReadOnlyMany'))

@@ -2,6 +2,7 @@ import {
   ANNOTATIONS,
   API_GROUP_VERSION,
   type Checkpoint,
+  type CheckpointBucket,
   CONTAINERS,
   GPU_RESOURCE,
   INSPECT_CHECKPOINT,
@@ -14,6 +15,7 @@ import {
 } from '@coxswain/api-types';
 import type { WantedVerification } from '@coxswain/lifecycle';
 import { trainerImageOf, withUnprivilegedUser } from '@coxswain/runtime';
+import { bucketEnvironment } from '../training-job/pod-manifest.ts';
 import { launcherDelivery } from '../training-job/launcher-delivery.ts';
 
 /** Where a worker runs, and as whom. */
@@ -46,10 +48,10 @@ export function workerPodName({ metadata }: Checkpoint): string {
   return `${metadata.name.slice(0, MAX_NAME - '-verify'.length)}-verify`;
 }
 
-/** A pod that reads a checkpoint and can do nothing else: the claim is read-only, and it has no token. */
+/** A pod that reads a checkpoint and can do nothing else: the claim is read-only, and it has no token of Kubernetes. */
 export function workerPod({ checkpoint, level, otherThan }: WantedVerification, context: WorkerContext): Json {
   const { metadata, spec } = checkpoint;
-  const { path, manifestSha256, claimName, bytes } = spec;
+  const { path, manifestSha256, bucket, bytes } = spec;
   const securityContext = {
     allowPrivilegeEscalation: false,
     readOnlyRootFilesystem: true,
@@ -72,6 +74,7 @@ export function workerPod({ checkpoint, level, otherThan }: WantedVerification, 
       restartPolicy: 'Never',
       activeDeadlineSeconds: Math.min(MOST_SECONDS, LEAST_SECONDS + Math.ceil(bytes / BYTES_PER_SECOND)),
       automountServiceAccountToken: false,
+      ...identityOf(bucket, context.runtime),
       enableServiceLinks: false,
       tolerations: [{ key: GPU_RESOURCE, operator: 'Exists', effect: 'NoSchedule' }],
       securityContext: { ...template.pod, seccompProfile: { type: 'RuntimeDefault' } },
@@ -83,19 +86,39 @@ export function workerPod({ checkpoint, level, otherThan }: WantedVerification, 
           name: CONTAINERS.trainer,
           image: (context.job && trainerImageOf(context.job.spec, context.runtime)) ?? context.launcherImage,
           command: [POD_PATHS.launcher, INSPECT_CHECKPOINT, JSON.stringify(question).replaceAll('$', '$$$$')],
-          env: [{ name: POD_ENV.nodeName, valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }],
+          env: [
+            { name: POD_ENV.nodeName, valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
+            ...bucketEnvironment(bucket),
+          ],
           resources: RESOURCES,
           securityContext: { ...template.trainer, ...securityContext },
           terminationMessagePath: POD_PATHS.terminationMessage,
           terminationMessagePolicy: 'File',
-          volumeMounts: [...launcher.mounts, { name: VOLUME, mountPath: POD_PATHS.checkpoints, readOnly: true }],
+          volumeMounts: [
+            ...launcher.mounts,
+            { name: VOLUME, mountPath: POD_PATHS.checkpoints, readOnly: bucket === undefined },
+          ],
         },
       ],
-      // Read-only in both places: with fsGroup, the kubelet would change the owner of files on a volume that it may write.
-      volumes: [...launcher.volumes, { name: VOLUME, persistentVolumeClaim: { claimName, readOnly: true } }],
+      volumes: [...launcher.volumes, { name: VOLUME, ...sourceOf(spec) }],
     },
   };
   return withUnprivilegedUser(pod, context.runtime, context.user);
+}
+
+/**
+ * Read-only in both places: with fsGroup, the kubelet would change the owner of files on a volume that it may write. From a bucket the pod downloads the
+ * checkpoint to a disk of the node.
+ */
+function sourceOf({ claimName, bucket }: Checkpoint['spec']): Json {
+  return bucket === undefined ? { persistentVolumeClaim: { claimName, readOnly: true } } : { emptyDir: {} };
+}
+
+/** The account whose identity reads the bucket if no Secret does. */
+function identityOf(bucket: CheckpointBucket | undefined, runtime: RuntimeSnapshot | undefined): Json {
+  const { serviceAccountName } = record(record(runtime?.template)['spec']);
+  const isNeeded = bucket !== undefined && bucket.credentialsSecret === undefined;
+  return isNeeded && serviceAccountName !== undefined ? { serviceAccountName } : {};
 }
 
 const USER_FIELDS = ['runAsUser', 'runAsGroup', 'runAsNonRoot', 'fsGroup', 'supplementalGroups'];

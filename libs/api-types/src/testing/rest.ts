@@ -151,6 +151,7 @@ export function aCheckpointRecord(overrides: Partial<CheckpointRecord> = {}): Ch
     bytes: 1_572_864,
     files: 5,
     manifestSha256: '0'.repeat(64),
+    location: 'checkpoints/tiny-gpt/e1/step-20',
     state: 'Complete',
     isSuspect: false,
     message: null,

@@ -1,5 +1,10 @@
 /** What does a Checkpoint's status say of its standing? */
-import type { Checkpoint, CheckpointResourceStatus, CheckpointSuspicion } from '@coxswain/api-types';
+import {
+  type Checkpoint,
+  type CheckpointResourceStatus,
+  type CheckpointSuspicion,
+  describeLocation,
+} from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
 import {
   describeCondemnation,
@@ -25,7 +30,7 @@ export function markOf(checkpoint: Checkpoint, standings: Standings): Mark | und
   }
   // Not saved by any release, or without a state because of a crash.
   if (status?.state === undefined) return undefined;
-  const wanted = standing.kind === 'usable' ? COMPLETE : suspectStatus(standing, spec.claimName);
+  const wanted = standing.kind === 'usable' ? COMPLETE : suspectStatus(standing, describeLocation(spec));
   return isSame(status, wanted) ? undefined : { kind: 'markCheckpoint', name, uid, status: wanted };
 }
 
@@ -36,7 +41,7 @@ const COMPLETE: CheckpointResourceStatus = { state: 'Complete' };
 
 function suspectStatus(
   { suspicion, isPassedOver }: Extract<CheckpointStanding, { kind: 'suspect' }>,
-  claim: string,
+  location: string,
 ): CheckpointResourceStatus {
   const next = isPassedOver
     ? 'An older one is used until it verifies: each attempt that begins from an older one verifies it first.'
@@ -44,7 +49,7 @@ function suspectStatus(
   const message = `It is suspect, because ${describeSuspicion(suspicion, isPassedOver)}. ${next}`;
   return {
     state: 'Complete',
-    message: safeText(message.replace('its claim', `claim ${claim}`), MAX_CHARACTERS),
+    message: safeText(message.replace('its claim', location), MAX_CHARACTERS),
     suspect: suspicion,
   };
 }

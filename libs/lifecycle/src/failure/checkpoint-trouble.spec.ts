@@ -3,6 +3,7 @@ import {
   type Attempt,
   type CheckpointFaultOnNode,
   type TerminationCause,
+  type TrainingJob,
   type TrainingJobStatus,
 } from '@coxswain/api-types';
 import { describeCondemnation, standingsOf } from './checkpoint-standing.ts';
@@ -12,6 +13,7 @@ import type { Observed } from '../observation/observed.ts';
 import { aCapacity, aCheckpoint, anExit, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aStatus, kinds, NOW, settled } from '../testing/jobs.ts';
 
+const CHECKPOINT = { path: '', everySteps: 100 };
 const C40 = 'tiny-gpt-3f1c2b9e-e1-s40';
 const PATH = '/coxswain/checkpoints/rank-0.bin';
 const on = (node: string, kind: CheckpointFaultOnNode['kind'] = 'FileUnreadable'): CheckpointFaultOnNode => ({
@@ -232,6 +234,19 @@ describe('what a launcher met at the checkpoint', () => {
       { kind: 'createPlacement', spec: { nodes: ['node-c', 'node-b'], resume: { checkpoint: C40 } } },
       { kind: 'markCheckpoint', name: C40 },
     ]);
+  });
+
+  it.each<[string, NonNullable<TrainingJob['spec']['checkpoint']>, readonly string[]]>([
+    ['a claim that one node of two cannot read', { ...CHECKPOINT, claimName: 'tiny' }, ['node-a']],
+    ['a bucket, which is the same from every node', { ...CHECKPOINT, bucket: { uri: 's3://training' } }, []],
+  ])('avoids the node where storage did not answer only for %s', (_what, checkpoint, nodes) => {
+    const { node: ___, ...broken } = on('node-a', 'MountBroken');
+    const exit = anExit({ exitCode: 74 }, cause({ kind: 'checkpointIoError', checkpointFault: broken }));
+    const observed = ended([exit, undefined]);
+    const job = { ...observed.job, spec: { ...observed.job.spec, checkpoint, resources: { gpusPerNode: 4 } } };
+    const { status } = decide({ ...observed, job }, NOW);
+    expect(status.attempts?.at(-1)).toMatchObject({ reason: 'CheckpointIoError', charged: false });
+    expect((status.avoidedNodes ?? []).map(({ node }) => node)).toEqual(nodes);
   });
 
   it.each([

@@ -1,6 +1,7 @@
 /** What did the launchers of an attempt report of the checkpoint that they were to load? */
 import {
   type Attempt,
+  type AttemptReason,
   type CheckpointFaultOnNode,
   MAX_FAULTS_OF_ATTEMPT,
   type TerminationCause,
@@ -48,21 +49,28 @@ export function isOfSameCheckpoint(cause: TerminationCause | undefined, attempt:
 }
 
 /**
- * Nodes to avoid: those that could not read the checkpoint, unless they are most of the gang. In that case the fault is not theirs. Also a single
- * node that read different content, so that a second node is tried.
+ * Nodes to avoid: those that could not read the checkpoint, unless they are most of the gang or a bucket did not answer: then the fault is not theirs. Also a
+ * single node that read different content, so that a second node is tried.
  */
 export function nodesToAvoid(facts: Facts, { epoch, checkpointFaults = [] }: Attempt): readonly Avoidance[] {
   const nodesOf = (isMeant: (kind: CheckpointFaultOnNode['kind']) => boolean): readonly string[] => [
     ...new Set(checkpointFaults.flatMap(({ kind, node }) => (isMeant(kind) ? [node] : []))),
   ];
   const differing = nodesOf((kind) => kind === 'ContentDiffers');
-  const unable = nodesOf((kind) => kind !== 'ContentDiffers');
+  const isAnswerMissing = (kind: CheckpointFaultOnNode['kind']): boolean =>
+    kind === 'MountBroken' && isOfBucket(facts, 'CheckpointIoError');
+  const unable = nodesOf((kind) => kind !== 'ContentDiffers' && !isAnswerMissing(kind));
   const gangNodes = placementOf(facts, epoch)?.spec.nodes.length ?? 0;
   const areMost = unable.length > 1 && unable.length * 2 > gangNodes;
   return [
     { nodes: areMost ? [] : unable, reason: 'CheckpointIoError', epoch },
     { nodes: differing.length > 1 ? [] : differing, reason: 'ContentDiffers', epoch },
   ];
+}
+
+/** Whether an attempt ended because a bucket could not be read. It is the same for every node. */
+export function isOfBucket({ spec }: Pick<Facts, 'spec'>, reason: AttemptReason): boolean {
+  return reason === 'CheckpointIoError' && spec?.checkpoint?.bucket !== undefined;
 }
 
 const CHECKPOINT_KINDS: readonly string[] = ['checkpointUnreadable', 'checkpointIoError'];

@@ -17,7 +17,7 @@ import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf, willNever
 import { podsDeletedAfterFailure } from './deleted-after-failure.ts';
 import { exceededOwnLimit } from './blameless-causes.ts';
 import { describeFullClaim } from './full-claim.ts';
-import { checkpointLoadedBy, isOfSameCheckpoint } from './checkpoint-trouble.ts';
+import { checkpointLoadedBy, isOfBucket, isOfSameCheckpoint } from './checkpoint-trouble.ts';
 import { missingIndices, podsOf } from '../observation/gang.ts';
 import { isAlive, isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../observation/incarnation.ts';
 import { type Candidate, originOf } from './failure-origin.ts';
@@ -80,7 +80,7 @@ export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
   const node = isLeft ? undefined : origin.node;
   const placement = placementOf(facts, attempt.epoch)?.spec;
   const nodeConditions = origin.node === undefined ? [] : (facts.observed.nodeConditionsOf?.(origin.node) ?? []);
-  const avoid = avoidedFor(reason, all, placement?.nodes.length ?? 0);
+  const avoid = isOfBucket(facts, reason) ? undefined : avoidedFor(reason, all, placement?.nodes.length ?? 0);
   const sameErrorOn = nodesWithErrorOf(origin, all);
   const isOfGang = reason === 'Hung' || (reason === 'Condemned' && node === undefined);
   const where = node ?? (isOfGang ? undefined : placement?.nodes[podIndex]);

@@ -31,4 +31,12 @@ describe('a claim that is full', () => {
   ])('%s', (_sentence, lines, want) => {
     expect(describeFullClaim(spec, lines)).toBe(want);
   });
+
+  it('is the disk of the node where saves go to a bucket', () => {
+    const checkpoint = { bucket: { uri: 's3://training' } } as NonNullable<typeof spec>['checkpoint'];
+    const lines = ["OSError: [Errno 28] No space left on device: '/coxswain/checkpoints/a/step-20/__0_0.distcp'"];
+    expect(describeFullClaim({ checkpoint, scratch: undefined }, lines)).toMatch(
+      /^The disk of the node at \/coxswain\/checkpoints, which keeps saves until they are in the bucket/,
+    );
+  });
 });

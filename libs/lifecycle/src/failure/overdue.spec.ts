@@ -184,6 +184,18 @@ describe('a gang whose Secrets are missing', () => {
     expect(late.avoidedNodes ?? []).toEqual([]);
   });
 
+  it('for the bucket of its checkpoints says so', () => {
+    const pod = waitingFor('secret "job-bucket" not found');
+    const observed = gang({}, [bound(0, pod), bound(1), bound(2), bound(3)], { 'e1/starting': 0 });
+    const bucket = { uri: 's3://training', credentialsSecret: 'job-bucket' };
+    const checkpoint = { path: '', everySteps: 100, bucket };
+    const spec = { ...observed.job.spec, checkpoint, resources: { gpusPerNode: 4 } };
+    const { status } = settled({ ...observed, job: { ...observed.job, spec } });
+    expect(status.summary).toMatch(
+      /spec\.checkpoint\.bucket needs key AWS_ACCESS_KEY_ID of Secret job-bucket, and namespace .* has no such Secret/,
+    );
+  });
+
   it('as files, of which nodes say nothing, is told what it may be', () => {
     const pod: Partial<ObservedPod> = { phase: 'Pending', running: false };
     const words = /key credentials of Secret job-aws/;

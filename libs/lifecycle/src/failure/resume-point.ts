@@ -4,6 +4,7 @@ import {
   type Checkpoint,
   type CheckpointEvidence,
   type CheckpointFaultOnNode,
+  describeLocation,
   isSameRequest,
   MAX_PASSED_OVER,
   MAX_REREAD_FILES,
@@ -12,6 +13,7 @@ import {
   SCRATCH,
 } from '@coxswain/api-types';
 import { describeLoadRefusal, isFoundBroken, isNewer, newestRestorable, recordedSave } from '@coxswain/checkpoint';
+import { capitalize } from '@coxswain/health';
 import type { ParallelLayout } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
 import {
@@ -251,7 +253,7 @@ function lostFile(tries: readonly Attempt[], record: JobRecord, facts: Facts): C
 /** Names the file, and what becomes of the checkpoint. What a user can do follows it. */
 function describeLostFile({ metadata, spec }: Checkpoint, { path, node, errno }: CheckpointFaultOnNode): string {
   const code = errno === undefined ? '' : ` (${errno})`;
-  return `File ${path} of checkpoint ${metadata.name} could not be read in ${MAX_TRIES_IN_A_ROW} attempts in a row, last on ${node}${code}, although claim ${spec.claimName} works. The job tries no longer, and the checkpoint stays as it is. If the file is restored, continue from this checkpoint.`;
+  return `File ${path} of checkpoint ${metadata.name} could not be read in ${MAX_TRIES_IN_A_ROW} attempts in a row, last on ${node}${code}, although ${describeLocation(spec)} works. The job tries no longer, and the checkpoint stays as it is. If the file is restored, continue from this checkpoint.`;
 }
 
 const WHY_NONE = 'No checkpoint can be used.';
@@ -284,13 +286,14 @@ export function describeUnreadableClaim(record: JobRecord, facts: Facts): string
   if (last === undefined || !isEndedByStorage(last)) return '';
   const { resumedFrom, checkpointFaults: faults = [] } = last;
   const loaded = facts.checkpoints.find(({ metadata }) => metadata.name === resumedFrom?.checkpoint);
-  const claim = loaded?.spec.claimName ?? facts.spec?.checkpoint?.claimName;
-  if (claim === undefined) return '';
+  const place = loaded?.spec ?? facts.spec?.checkpoint;
+  if (place === undefined) return '';
+  const where = describeLocation(place);
   const nodes = [...new Set(faults.map(({ node }) => node))].join(', ');
   const isWhole = faults.every(({ kind }) => kind === 'MountBroken');
   const what = isWhole
-    ? `Claim ${claim} could not be read on ${nodes}, so no checkpoint is blamed.`
-    : `A file of checkpoint ${resumedFrom?.checkpoint ?? ''} on claim ${claim} could not be read on ${nodes}.`;
+    ? `${capitalize(where)} could not be read on ${nodes}, so no checkpoint is blamed.`
+    : `A file of checkpoint ${resumedFrom?.checkpoint ?? ''} on ${where} could not be read on ${nodes}.`;
   const isBounded = lostFile(triesInARow(record), record, facts) !== undefined;
   const next = isBounded
     ? `If no attempt reads the file in ${MAX_TRIES_IN_A_ROW} tries in a row, the job waits for a user.`

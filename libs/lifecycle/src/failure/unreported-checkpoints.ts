@@ -1,4 +1,10 @@
-import { type Attempt, type CheckpointResourceSpec, stepsOf, type TrainingJobSpec } from '@coxswain/api-types';
+import {
+  type Attempt,
+  type CheckpointResourceSpec,
+  recordedLocation,
+  stepsOf,
+  type TrainingJobSpec,
+} from '@coxswain/api-types';
 import { checkpointName, incarnationOf, saveDirectoryOf } from '@coxswain/checkpoint';
 import { isBroken } from './broken-gang.ts';
 import type { Facts } from '../observation/facts.ts';
@@ -19,9 +25,9 @@ export interface UnmadeCheckpoint {
  */
 export function unreportedCheckpoints(record: JobRecord, facts: Facts): readonly UnmadeCheckpoint[] {
   const { job, spec } = facts;
-  const claimName = spec?.checkpoint?.claimName;
+  const place = spec?.checkpoint;
   const attempt = liveAttempt(record);
-  if (spec === undefined || claimName === undefined || attempt === undefined || facts.deleting) return [];
+  if (spec === undefined || place === undefined || attempt === undefined || facts.deleting) return [];
   const { layout } = attempt;
   const fence = { epoch: attempt.epoch, incarnation: attempt.incarnation };
   const root = saveDirectoryOf({ metadata: job.metadata, spec }, fence);
@@ -35,7 +41,7 @@ export function unreportedCheckpoints(record: JobRecord, facts: Facts): readonly
       const saved = { format, bytes, files, manifestSha256 };
       const name = checkpointName(job.metadata, { ...fence, step });
       if (!isBeforeFence(step, attempt) || isBeyondTraining(spec, step) || isMade(name, facts)) continue;
-      const about = { jobName, jobUid, ...incarnationOf(fence), epoch: fence.epoch, step, claimName };
+      const about = { jobName, jobUid, ...incarnationOf(fence), epoch: fence.epoch, step, ...recordedLocation(place) };
       found.set(name, { name, spec: { ...about, path: `${root}/${directory}`, layout, ...saved } });
     }
   }

@@ -2,6 +2,7 @@
  * Does a pod wait for a Secret that its job names? The operator may not read Secrets. Kubelets report a missing Secret of a variable, and
  * report nothing for a file.
  */
+import { bucketVariables } from '@coxswain/api-types';
 import type { Facts } from './facts.ts';
 import type { ObservedPod } from './observed.ts';
 
@@ -19,7 +20,8 @@ export function missingSecret(
   if (waiting.reason !== 'CreateContainerConfigError') return undefined;
   const missingRef = (NO_SECRET.exec(waiting.message) ?? NO_KEY.exec(waiting.message))?.groups;
   if (missingRef === undefined) return undefined;
-  const variable = (spec?.engine.secretEnv ?? []).find(
+  const ofBucket = bucketVariables(spec?.checkpoint?.bucket);
+  const variable = [...(spec?.engine.secretEnv ?? []), ...ofBucket].find(
     ({ secret, key, optional }) => !optional && secret === missingRef['secret'] && (missingRef['key'] ?? key) === key,
   );
   if (variable === undefined) return undefined;
@@ -28,7 +30,8 @@ export function missingSecret(
     missingRef['key'] === undefined
       ? `namespace ${job.metadata.namespace} has no such Secret`
       : 'there is no such key in it';
-  return `variable ${name} is key ${key} of Secret ${secret}, and ${missing}`;
+  const use = ofBucket.includes(variable) ? 'spec.checkpoint.bucket needs' : `variable ${name} is`;
+  return `${use} key ${key} of Secret ${secret}, and ${missing}`;
 }
 
 /** The Secret keys that kubelets must mount before they start the containers: `key token of Secret job-hf`. undefined: there are none. */

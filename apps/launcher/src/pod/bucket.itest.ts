@@ -1,0 +1,158 @@
+/** The reference engine under the real launcher, which keeps its checkpoints in a bucket of a real S3 server. */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { EXIT_CODES, POD_ENV, type RankAssignment, type SavedCheckpoint, type StepReport } from '@coxswain/api-types';
+import { type CheckpointStore, openStore } from '@coxswain/checkpoint-store';
+import { findEnginePython, waitFor } from '@coxswain/local-cluster';
+import { type ObjectStore, startObjectStore } from '@coxswain/test-harness';
+import { prepareFromBucket } from '../bucket/prepare-from-bucket.ts';
+import { anAuthority, aWholeGang, FakeOperator } from '../testing/fake-operator.ts';
+import { LauncherProcess } from '../testing/launcher-process.ts';
+
+const PYTHON = process.env['COXSWAIN_ENGINE_PYTHON'] ?? findEnginePython();
+const ENGINES = join(import.meta.dirname, '../../../../engines');
+const CREDENTIALS = { accessKeyId: 'key', secretAccessKey: 'secret' };
+const SAVES_EVERY = 4;
+const RUN = 'tiny-0123abcd';
+
+const directory = mkdtempSync(join(tmpdir(), 'bucket-'));
+const disposals: (() => Promise<void>)[] = [];
+let objects: ObjectStore;
+let bucket: CheckpointStore;
+
+beforeAll(async () => {
+  writeFileSync(join(directory, 'text'), 'One boat and many oars that pull one way. '.repeat(500));
+  objects = await startObjectStore();
+  const { endpoint } = objects;
+  bucket = await openStore(`s3://${objects.bucket}/runs`, { endpoint, credentials: CREDENTIALS });
+});
+
+afterEach(async () => {
+  await Promise.all(disposals.splice(0).map((dispose) => dispose()));
+});
+
+afterAll(async () => {
+  await objects.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+interface Run {
+  readonly operator: FakeOperator;
+  readonly launcher: LauncherProcess;
+  /** The disk of the node. */
+  readonly disk: string;
+}
+
+/** A pod on a node with an empty disk. */
+async function train(
+  epoch: number,
+  {
+    steps,
+    resume,
+    uri = `s3://${objects.bucket}/runs`,
+  }: { readonly steps: number; readonly resume?: RankAssignment['resume']; readonly uri?: string },
+): Promise<Run> {
+  const operator = await FakeOperator.start(await anAuthority());
+  disposals.push(() => operator.stop());
+  operator.assignmentOf = () =>
+    aWholeGang(1, { saveDirectory: `${RUN}/epoch-${epoch}`, ...(resume === undefined ? {} : { resume }) });
+  const disk = mkdtempSync(join(directory, 'disk-'));
+  const flags = { data: join(directory, 'text'), steps, 'step-delay-ms': 60, 'save-every': SAVES_EVERY };
+  const launcher = new LauncherProcess({
+    engine: [
+      PYTHON,
+      '-m',
+      'coxswain_reference.train',
+      ...Object.entries(flags).flatMap(([k, v]) => [`--${k}`, `${v}`]),
+    ],
+    environment: {
+      PYTHONPATH: [join(ENGINES, 'reference'), join(ENGINES, 'agent')].join(delimiter),
+      [POD_ENV.checkpointMount]: disk,
+      [POD_ENV.bucket]: JSON.stringify({ uri, endpoint: objects.endpoint }),
+      [POD_ENV.bucketKeyId]: CREDENTIALS.accessKeyId,
+      [POD_ENV.bucketKey]: CREDENTIALS.secretAccessKey,
+    },
+    operators: { urls: [operator.url], ca: (await anAuthority()).certPem },
+  });
+  disposals.push(() => launcher.dispose());
+  return { operator, launcher, disk };
+}
+
+function saved({ operator }: Run): readonly SavedCheckpoint[] {
+  return operator.ofKind('checkpointSaved').map(({ checkpoint }) => checkpoint);
+}
+
+function steps({ operator }: Run): readonly StepReport[] {
+  return operator.ofKind('step').map(({ report }) => report);
+}
+
+async function exitOf(run: Run): Promise<number> {
+  const code = await run.launcher.exited;
+  process.stdout.write(run.launcher.stderr);
+  return code;
+}
+
+describe('a job that keeps its checkpoints in a bucket', () => {
+  let newest: SavedCheckpoint;
+
+  it('reports a save once the bucket has all of it, and keeps one copy on the disk of the node', async () => {
+    await bucket.write(`${RUN}/epoch-0/step-00000002/.coxswain-upload`, [Buffer.from('sha')]);
+    await bucket.write(`${RUN}/epoch-0/step-00000002/rank-0.bin`, [Buffer.from('half')]);
+    const run = await train(1, { steps: 1_000_000 });
+    await waitFor(() => saved(run).length >= 2, { what: 'two saves', deadlineMs: 300_000 });
+    const reported = saved(run);
+    run.launcher.child.kill('SIGKILL');
+    await exitOf(run);
+    newest = reported.at(-1) as SavedCheckpoint;
+    for (const { directory: folder, files } of reported) {
+      const listed = (await bucket.list(`${RUN}/epoch-1/${folder}`)).map(({ path }) => path);
+      expect(listed).toHaveLength(files + 1);
+      expect(listed).toContain(`${RUN}/epoch-1/${folder}/manifest.json`);
+    }
+    expect(readdirSync(join(run.disk, RUN, 'epoch-1'))).not.toContain(reported[0]?.directory);
+    // What an earlier run left half-uploaded is gone.
+    expect(await bucket.list(`${RUN}/epoch-0`)).toEqual([]);
+  });
+
+  it('goes on from the bucket on a node whose disk is empty', async () => {
+    const resume = {
+      step: newest.step,
+      path: `${RUN}/epoch-1/${newest.directory}`,
+      manifestSha256: newest.manifestSha256,
+    };
+    const run = await train(2, { steps: newest.step + SAVES_EVERY, resume });
+    expect(await exitOf(run)).toBe(0);
+    expect(run.operator.ofKind('resumed').map(({ step }) => step)).toEqual([newest.step]);
+    expect(steps(run)[0]?.step).toBe(newest.step + 1);
+    expect(saved(run).map(({ step }) => step)).toEqual([newest.step + SAVES_EVERY]);
+    expect(run.operator.violations).toEqual([]);
+  });
+
+  it('is read by a pod that verifies', async () => {
+    const mount = mkdtempSync(join(directory, 'worker-'));
+    const asked = { directory: join(mount, RUN, 'epoch-1', newest.directory), manifestSha256: newest.manifestSha256 };
+    const environment = {
+      [POD_ENV.bucket]: JSON.stringify({ uri: bucket.location, endpoint: objects.endpoint }),
+      [POD_ENV.bucketKeyId]: CREDENTIALS.accessKeyId,
+      [POD_ENV.bucketKey]: CREDENTIALS.secretAccessKey,
+    };
+    expect(await prepareFromBucket(asked, environment, mount)).toBeUndefined();
+    expect(readdirSync(asked.directory)).toHaveLength(newest.files + 1);
+    const other = { ...asked, manifestSha256: 'f'.repeat(64) };
+    expect(await prepareFromBucket(other, environment, mount)).toMatchObject({
+      unread: expect.stringContaining('SHA-256') as string,
+    });
+  });
+
+  it('blames neither the checkpoint nor its files if the bucket does not exist', async () => {
+    const resume = { step: 4, path: `${RUN}/epoch-1/${newest.directory}`, manifestSha256: newest.manifestSha256 };
+    const run = await train(3, { steps: 8, resume, uri: 's3://nowhere/runs' });
+    expect(await exitOf(run)).toBe(EXIT_CODES.checkpointIoError.code);
+    expect(run.launcher.cause()).toMatchObject({
+      kind: 'checkpointIoError',
+      checkpointFault: { kind: 'MountBroken' },
+      message: expect.stringMatching(/could not be downloaded: Bucket nowhere does not exist at http/) as string,
+    });
+  });
+});
