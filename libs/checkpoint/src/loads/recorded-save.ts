@@ -7,5 +7,11 @@ export function recordedSave({ spec, status }: Checkpoint): KnownSave {
   const contents = status?.contents;
   // An optional field of zod may be undefined; in an object that was read from JSON none is.
   const facts = contents as NonNullable<KnownSave['facts']> | undefined;
-  return { format, layout, bytes, ...(facts === undefined ? {} : { facts }) };
+  const hasUniversal = contents?.hasUniversal;
+  return {
+    ...{ format, layout, bytes },
+    ...(facts === undefined ? {} : { facts }),
+    // A copy can have been made since the files were read, so only its presence counts.
+    ...(hasUniversal === undefined ? {} : { hasUniversal }),
+  };
 }
