@@ -1,6 +1,7 @@
 /** The record of one attempt: one launch of a gang. */
 import { ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
+import { AttemptRestore } from './attempt-restore.ts';
 import { ATTEMPT_REASONS, type AttemptReason } from './attempt-reasons.ts';
 import { MAX_PASSED_OVER, MAX_REREAD_FILES } from './checkpoint.ts';
 import { CheckpointFaultOnNode, MAX_FAULTS_OF_ATTEMPT } from './checkpoint-fault.ts';
@@ -251,6 +252,9 @@ export const Attempt = z
         'Number of steps between saves, and the reason in a sentence. Absent: the value of checkpoint.everySteps.',
       ),
     pace: AttemptPace.optional().describe('Absent: no step was reported, or recorded by an earlier release.'),
+    restore: AttemptRestore.optional().describe(
+      'How its newest incarnation continued from resumedFrom. Absent: from scratch, nothing is known yet, or recorded by an earlier release.',
+    ),
     earlySave: EarlySave.optional().describe('The newest early save that was requested. Absent: none.'),
     lostWork: LostWork.optional().describe(
       'For an attempt that was suspended, moved or resized: steps that were not saved. Absent: none, or recorded by an earlier release.',

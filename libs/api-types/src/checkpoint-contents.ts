@@ -109,6 +109,12 @@ export const CheckpointContents = z
     degrees: numbersByName(MAX_DEGREES)
       .optional()
       .describe('Degrees of the layout that saved it, such as tensorParallelDegree.'),
+    hasUniversal: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether a universal checkpoint that was made from it lies beside it. Absent: none was found. Only for format deepspeed.',
+      ),
   })
   .meta({ id: 'CheckpointContents' });
 export type CheckpointContents = z.infer<typeof CheckpointContents>;

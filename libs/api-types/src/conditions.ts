@@ -11,6 +11,7 @@ import { z } from 'zod';
  * | Running   | Every rank of the current attempt has started                     | The gang has not started yet, or has stopped      |
  * | CheckpointsRecorded | never written                                           | A saved checkpoint cannot be resumed from yet: the API server refuses its object |
  * | TrainedAsAsked | The training that a hook observed matches the layout, as far as it is observable | It differs; the message names the difference |
+ * | LoadsOnFewerGpus | The newest checkpoint of an elastic job loads on the layouts that the job can shrink to | It does not load on some; the message names them and what to do |
  * | Suspended | Nothing runs because `spec.suspend` asks for it                   | Not suspended                                     |
  * | Complete  | The job finished its work; terminal                               | never written                                     |
  * | Failed    | The job ended without finishing (budget spent, cancelled, ...); terminal | never written                              |
@@ -23,6 +24,7 @@ export const CONDITION_TYPES = [
   'CheckpointsRecorded',
   'FabricAsPlaced',
   'TrainedAsAsked',
+  'LoadsOnFewerGpus',
   'Suspended',
   'Complete',
   'Failed',
@@ -120,6 +122,14 @@ export const CONDITION_REASONS = {
       'In the newest attempt that a hook reported on, no difference from the layout was observed. What the hook cannot observe is not judged.',
     LayoutDiffers:
       'Ranks train differently from the layout: another world size, another mesh, or full copies where the layout shards. The message names the rank, the observed and the requested value. The job continues.',
+  },
+  LoadsOnFewerGpus: {
+    CheckpointLoads:
+      'The newest checkpoint loads on every layout with fewer GPUs that was checked. Absent if the job states no minGpus or has no checkpoint.',
+    SomeLayoutsDoNotLoad:
+      'The newest checkpoint loads on fewer copies of the model and not at other degrees of tensor or pipeline parallelism; the message names the layouts and what to save first.',
+    CheckpointDoesNotLoad:
+      'The newest checkpoint loads on no layout with fewer GPUs that was checked, so the job cannot shrink. The message names the reason and what to do.',
   },
   Suspended: {
     SuspendRequested: 'spec.suspend is true and the gang is gone.',

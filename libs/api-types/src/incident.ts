@@ -13,6 +13,8 @@ export const INCIDENT_KINDS = {
   StartFailed:
     'The gang did not come up: pods refused or not started, a Secret missing, a preflight that names a node.',
   CheckpointTrouble: 'The checkpoint to resume from could not be read.',
+  SavePassedOver:
+    'A save was found damaged or incomplete, and training resumed from the one before. The message names both.',
   Hang: 'Other ranks wait for a rank that makes no progress.',
   NetworkHang: 'All ranks of a group wait in one operation: the network between them is the cause.',
   Desync: 'Ranks of a group called different operations: the program is the cause.',

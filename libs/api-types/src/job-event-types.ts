@@ -31,6 +31,11 @@ export const JOB_EVENTS = {
     severities: ['warning'],
     meaning: 'A checkpoint is saved, and the API server refuses its object, so that no attempt can resume from it yet.',
   },
+  ShrinkBlocked: {
+    severities: ['warning'],
+    meaning:
+      'The newest checkpoint of a job with minGpus does not load on every layout that the job can shrink to; the message names what to do.',
+  },
   CheckpointDamaged: { severities: ['warning'], meaning: 'A checkpoint is damaged and is not used again.' },
   CheckpointSuspect: {
     severities: ['warning'],

@@ -159,6 +159,7 @@ describe('reasons of condition', () => {
     ['CheckpointsRecorded', ['CheckpointRefused']],
     ['FabricAsPlaced', ['LabelsChanged']],
     ['TrainedAsAsked', ['NothingDiffers', 'LayoutDiffers']],
+    ['LoadsOnFewerGpus', ['CheckpointLoads', 'SomeLayoutsDoNotLoad', 'CheckpointDoesNotLoad']],
     ['Suspended', ['SuspendRequested', 'Stopping', 'NotSuspended']],
     ['Complete', ['AllRanksSucceeded']],
     [
@@ -231,7 +232,7 @@ describe('words of records that are kept', () => {
     [
       'kinds of incidents',
       INCIDENT_KINDS,
-      'Crash NodeLost NodeLeaving Evicted StartFailed CheckpointTrouble Hang NetworkHang Desync NotTraining SlowRank SlowLink SlowJob Imbalance CollectionPauses DataStall BadLoss',
+      'Crash NodeLost NodeLeaving Evicted StartFailed CheckpointTrouble SavePassedOver Hang NetworkHang Desync NotTraining SlowRank SlowLink SlowJob Imbalance CollectionPauses DataStall BadLoss',
     ],
     [
       'actions on incidents',
@@ -252,7 +253,7 @@ describe('words of records that are kept', () => {
     [
       'events of a job',
       meaningsOf(JOB_EVENTS),
-      'Submitted Planned Waiting Placed Resuming Started Running Resumed LayoutDiffers SaveAsked SaveMissed CheckpointSaved CheckpointRefused CheckpointDamaged CheckpointSuspect CheckpointPassedOver IncidentNoticed RankFailed RestartsNearlySpent Restarting IncidentOver WorkLost Suspended Completed Failed Cancelled',
+      'Submitted Planned Waiting Placed Resuming Started Running Resumed LayoutDiffers SaveAsked SaveMissed CheckpointSaved CheckpointRefused ShrinkBlocked CheckpointDamaged CheckpointSuspect CheckpointPassedOver IncidentNoticed RankFailed RestartsNearlySpent Restarting IncidentOver WorkLost Suspended Completed Failed Cancelled',
     ],
     ['events of the API', meaningsOf(API_EVENTS), 'Refused ChangeRefused'],
     [

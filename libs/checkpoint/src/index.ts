@@ -2,7 +2,8 @@ export { saveLocations, candidateSaves, describeIncomplete, type EngineSave } fr
 export { filesOfRanks } from './files-of-ranks.ts';
 export type { RanksOfGang } from './files-of-ranks.ts';
 export type { EngineFormat, SavedFile } from './formats/checkpoint-format.ts';
-export { isUniversal } from './formats/deepspeed/deepspeed.ts';
+export { isUniversal, LATEST as DEEPSPEED_POINTERS } from './formats/deepspeed/deepspeed.ts';
+export { universalCopyOf } from './formats/deepspeed/universal-copy.ts';
 export { megatronFormat, savedFormat, startFormats, wholenessCheck } from './formats/formats.ts';
 export { MANIFEST_FILE } from './formats/manifest-file.ts';
 export { applyRetention, type RetainedSave } from './retention/apply-retention.ts';

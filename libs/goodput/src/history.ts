@@ -1,6 +1,7 @@
 /** The history from which the goodput of a job is computed. */
 
 import type { GoodputCategory } from '@coxswain/api-types';
+import type { SaveCost } from './save-cost.ts';
 
 /** Categories of recovery, by what the failure is blamed on. */
 export type RecoveryCategory = Extract<GoodputCategory, `${string}Recovery`>;
@@ -56,7 +57,7 @@ export interface AttemptHistory {
   /** Its first runs are not among those that are known. */
   readonly lacksRuns: boolean;
   /** Checkpoints saved between reported steps, and the time between these steps. Undefined: not recorded. */
-  readonly saves: { readonly count: number; readonly ms: number } | undefined;
+  readonly saves: SaveCost | undefined;
   readonly runs: readonly RunHistory[];
 }
 

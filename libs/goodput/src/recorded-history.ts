@@ -2,6 +2,7 @@
 import type { Attempt, EndedIncarnation, TrainingJobStatus } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import type { AttemptHistory, HeldBeyondEnd, JobHistory, RecoveryCategory, RunHistory } from './history.ts';
+import { saveCostOf } from './save-cost.ts';
 import { slowMsOf, type StepCost } from './slow-cost.ts';
 
 /** What is recorded about a job. A time that cannot be parsed counts as unknown. */
@@ -49,7 +50,7 @@ function attemptHistory(
   attempt: Attempt,
   { job, isNewest }: { readonly job: RecordedJob; readonly isNewest: boolean },
 ): AttemptHistory {
-  const { epoch, incarnations = [], layout, outcome, pace, startedAt, endedAt } = attempt;
+  const { epoch, incarnations = [], layout, outcome, startedAt, endedAt } = attempt;
   const ofRun = (run: RecordedRun): Pick<RunHistory, 'stepMs' | 'hasSaved' | 'slowMs'> => ({
     stepMs: job.stepMsByEpoch.get(epoch),
     hasSaved: job.savedRuns.has(runKey(epoch, run.incarnation)),
@@ -64,7 +65,7 @@ function attemptHistory(
     heldBeyond: heldBeyondOf(attempt),
     wasSuspended: outcome === 'Suspended',
     lacksRuns: (incarnations[0]?.incarnation ?? 1) > 1,
-    saves: pace === undefined ? undefined : { count: pace.saves, ms: pace.betweenStepsMs },
+    saves: saveCostOf(attempt),
     runs: [
       ...incarnations.map((run) => ({
         ...marksOf(run),

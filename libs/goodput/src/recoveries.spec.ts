@@ -125,21 +125,21 @@ describe('from a failure to the next step', () => {
 
 describe('seconds that ranks stood still for a save', () => {
   it.each<[string, readonly AttemptHistory['saves'][], number | null]>([
-    ['saves took less than reports of steps show', [{ count: 2, ms: 0 }], null],
-    ['nothing was saved', [{ count: 0, ms: 5 * S }, undefined], null],
+    ['saves took less than reports of steps show', [{ saves: 2, ms: 0 }], null],
+    ['nothing was saved', [{ saves: 0, ms: 5 * S }, undefined], null],
     [
       'the mean of all saves',
       [
-        { count: 1, ms: 6 * S },
-        { count: 3, ms: 6 * S },
+        { saves: 1, ms: 6 * S },
+        { saves: 3, ms: 6 * S },
       ],
       3,
     ],
     [
       'time between steps of an attempt without a save does not count',
       [
-        { count: 0, ms: 50 * S },
-        { count: 2, ms: 4 * S },
+        { saves: 0, ms: 50 * S },
+        { saves: 2, ms: 4 * S },
       ],
       2,
     ],

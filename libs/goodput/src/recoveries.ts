@@ -1,5 +1,6 @@
 /** How long did a job take from each failure to its next step, and how long did its ranks stand still for a save? */
 import { type JobRecovery, MAX_RECOVERIES } from '@coxswain/api-types';
+import { msPerSave, totalSaveCost } from './save-cost.ts';
 import type { AttemptHistory, JobHistory, RunHistory } from './history.ts';
 
 interface PlacedRun {
@@ -20,9 +21,8 @@ export function recoveriesOf({ attempts }: JobHistory): readonly JobRecovery[] {
 
 /** Mean seconds between the steps at which checkpoints were saved; null if none was, or if less passed than reports of steps show. */
 export function secondsPerSave({ attempts }: JobHistory): number | null {
-  const count = attempts.reduce((sum, { saves }) => sum + (saves?.count ?? 0), 0);
-  const ms = attempts.reduce((sum, { saves }) => sum + ((saves?.count ?? 0) === 0 ? 0 : (saves?.ms ?? 0)), 0);
-  return count === 0 || ms === 0 ? null : ms / count / 1000;
+  const ms = msPerSave(totalSaveCost(attempts.map(({ saves }) => saves)));
+  return ms === undefined ? null : ms / 1000;
 }
 
 /** Whether no run was between them. The first runs of an attempt with many incarnations are not recorded. */

@@ -80,6 +80,16 @@ describe('the check of a job that is not submitted', () => {
         change: 'Ask for at most 2 GPUs, or ask the cluster administrator for nodes with GPUs.',
       },
     ],
+    [
+      'says before a GPU is taken that a new job has no checkpoint to resume from',
+      { body: { ...body, spec: { ...body.spec, resumeFrom: { from: 'other-e1-s20' } } } },
+      { reason: 'CheckpointsUnusable' },
+    ],
+    [
+      'lets a new job begin from scratch',
+      { body: { ...body, spec: { ...body.spec, resumeFrom: { from: 'scratch' } } } },
+      null,
+    ],
   ])('%s', (_what, more, want) => {
     const { verdict } = checkOf(facts(more));
     if (want === null) expect(verdict).toBeNull();

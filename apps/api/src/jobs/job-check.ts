@@ -10,6 +10,7 @@ import {
   type JobCreate,
   type JobObstacle,
   MAX_RANKS_PER_POD,
+  SCRATCH,
   type StartVerdict,
   type UnusableReference,
   whyNotTraining,
@@ -140,9 +141,25 @@ function obstaclesOf(facts: CheckFacts, wanted: number): readonly Obstacle[] {
     ...unusable.flatMap((one) =>
       needsChange(one.field, one.name, ['Placed', 'ObjectMissing', describeUnusable(one, namespace)]),
     ),
+    ...unusableStart(facts),
     ...tooFewGpus(facts, wanted),
     ...tooSmallQuotas(facts, wanted),
     ...unplannable(facts, wanted),
+  ];
+}
+
+/** A job that does not exist yet has saved nothing that it could resume from. */
+function unusableStart({ body: { spec } }: CheckFacts): readonly Obstacle[] {
+  const from = spec.resumeFrom?.from;
+  if (from === undefined || from === SCRATCH) return [];
+  const message = `spec.resumeFrom names checkpoint ${from}, which this job does not have; one of another job cannot be used. Leave spec.resumeFrom out.`;
+  return [
+    {
+      field: 'spec.resumeFrom.from',
+      value: from,
+      effect: 'NeedsChange',
+      condition: condition('Placed', 'CheckpointsUnusable', message),
+    },
   ];
 }
 

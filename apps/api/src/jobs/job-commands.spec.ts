@@ -5,6 +5,7 @@ import { codeOf } from '../testing/code-of.ts';
 import { cancelChange, deleteChange, labelChange, resumeChange, suspendChange, urgencyOf } from './job-commands.ts';
 import type { JobRow } from './job-row.ts';
 import type { DesiredChange } from './job-table.ts';
+import type { KnownCheckpoint } from './resume-loads.ts';
 import { aJobRow } from './testing/a-job-row.ts';
 
 const running = aJobRow({ state: 'Running', uid: 'uid' });
@@ -162,6 +163,46 @@ describe('resume from a place', () => {
     ['a job that waits for something else', waiting('WaitingForCapacity'), 'scratch', /is not suspended/],
   ])('refuses %s', (_what, row, from, want) => {
     expect(() => resumeChange(row, { from }, known)).toThrow(want);
+  });
+});
+
+describe('resume at another layout', () => {
+  const layout = aLayout({ tensorParallelDegree: 2, dataParallelDegree: 2 });
+  const dp4 = aLayout({ dataParallelDegree: 4 });
+  const save = (step: number, format: string, optimizerSharding?: string): KnownCheckpoint => ({
+    ...{ name: `save-${step}`, step, state: 'Complete', message: null },
+    spec: { format, layout, bytes: 1 },
+    contents: optimizerSharding === undefined ? null : ({ optimizerSharding } as KnownCheckpoint['contents'] & object),
+  });
+  const bound = save(20, 'torch_dist', 'dp_reshardable');
+  const free = save(10, 'torch_dist', 'fully_reshardable');
+  const damaged: KnownCheckpoint = { ...bound, name: 'save-30', step: 30, state: 'Damaged' };
+
+  it.each<[string, readonly KnownCheckpoint[], Parameters<typeof resumeChange>[1], RegExp]>([
+    [
+      'that its newest checkpoint does not load at, and names one that does',
+      [damaged, bound, free],
+      { layout: dp4 },
+      /^layout: checkpoint save-20 \(step 20\) was saved as torch_dist .* before they change; these load at the layout, give one as "from": save-10 \(step 10\)$/,
+    ],
+    [
+      'that the named checkpoint does not load at',
+      [free, bound],
+      { layout: dp4, from: 'save-20' },
+      /^from: checkpoint save-20 \(step 20\) was saved as torch_dist/,
+    ],
+  ])('is refused for a layout %s', (_what, known, request, want) => {
+    expect(() => resumeChange(suspended, request, known)).toThrow(want);
+  });
+
+  it.each<[string, readonly KnownCheckpoint[], Parameters<typeof resumeChange>[1]]>([
+    ['the checkpoint loads', [free, bound], { layout: dp4 }],
+    ['it begins from scratch', [bound], { layout: dp4, from: 'scratch' }],
+    ['the planner chooses the layout', [bound], { gpus: 4 }],
+    ['nothing was saved', [], { layout: dp4 }],
+  ])('is accepted if %s', (_what, known, request) => {
+    const row = request.gpus === undefined ? suspended : aJobRow({ spec: aPlannedJobSpec({ suspend: true }) });
+    expect(resumeChange(row, request, known)).toMatchObject({ suspend: false });
   });
 });
 

@@ -5,11 +5,14 @@ import {
   type JobResume,
   MAX_LABELS,
   SCRATCH,
+  type TrainingJobSpec,
 } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
+import type { ParallelLayout } from '@coxswain/layout';
 import type { ApplyUrgency } from './job-changes.ts';
 import { desiredLabels, desiredSpec, type JobRow } from './job-row.ts';
 import type { DesiredChange } from './job-table.ts';
+import { type KnownCheckpoint, requireLoads } from './resume-loads.ts';
 import { requireLegalLayout, requirePlannable } from './spec-rules.ts';
 
 /*
@@ -23,17 +26,10 @@ export function suspendChange(row: JobRow): DesiredChange | undefined {
   return desiredSpec(row).suspend ? undefined : { suspend: true };
 }
 
-/** A checkpoint of the job, as the row store knows it. */
-export interface KnownCheckpoint {
-  readonly name: string;
-  readonly step: number;
-  readonly state: 'Complete' | 'Damaged';
-  readonly message: string | null;
-}
-
 /**
  * NOT_SUSPENDED unless it is suspended, or waits because no checkpoint can be used and `from` names one. CONFLICT if it was cancelled: cancel beats
- * resume. INVALID_LAYOUT for an illegal layout. INVALID_REQUEST for a checkpoint that the job does not have. `known`: newest first.
+ * resume. INVALID_LAYOUT for an illegal layout. INVALID_REQUEST for a checkpoint that the job does not have, or that
+ * does not load at the layout. `known`: newest first.
  */
 export function resumeChange(
   row: JobRow,
@@ -53,10 +49,17 @@ export function resumeChange(
   }
   if (layout !== undefined) requireLegalLayout({ ...spec, layout, gpus: undefined }, '/layout');
   if (gpus !== undefined) requirePlannable(spec, '/gpus');
+  if (from !== undefined) requireUsable(row, from, known);
+  // Without a change, the newest checkpoint was saved at this layout or was judged before.
+  if (from !== undefined || layout !== undefined) requireLoads({ from }, layout ?? layoutOf(spec, gpus), known);
   if (from === undefined) return { suspend: false, layout, gpus };
-  requireUsable(row, from, known);
   // The number of the change makes the same place another request when it is asked for again.
   return { suspend: false, layout, gpus, resumeFrom: { from, request: String(Number(row.generation) + 1) } };
+}
+
+/** undefined: the planner chooses it. */
+function layoutOf({ layout }: TrainingJobSpec, gpus: number | undefined): ParallelLayout | undefined {
+  return gpus === undefined ? layout : undefined;
 }
 
 /** Whether the job waits for a person to say where training goes on. */

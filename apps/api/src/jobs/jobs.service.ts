@@ -31,20 +31,13 @@ import {
   readingScope,
   type ScopeQuestion,
 } from '../auth/project-scope.ts';
-import {
-  cancelChange,
-  deleteChange,
-  type KnownCheckpoint,
-  labelChange,
-  resumeChange,
-  suspendChange,
-  urgencyOf,
-} from './job-commands.ts';
+import { cancelChange, deleteChange, labelChange, resumeChange, suspendChange, urgencyOf } from './job-commands.ts';
 import { jobListQuery } from './job-list-query.ts';
 import { findJob, SELECT_JOB_IN_SHORT, type TimedJobRow, toJobSummaries } from './job-of-row.ts';
 import { findJobRow, type JobRow } from './job-row.ts';
 import { insertRequestedJob, recordDesiredChange, type DesiredChange } from './job-table.ts';
 import type { LabelRequirement } from './label-selector.ts';
+import type { KnownCheckpoint } from './resume-loads.ts';
 import { requireNoPlainSecrets, requireRunnable } from './spec-rules.ts';
 
 /** Which job, and which versions of what is asked of it when the caller insists (If-Match). */
@@ -307,10 +300,10 @@ export class JobsService {
   }
 
   /** What a request to begin from a checkpoint is held against, newest first. */
-  async #checkpointsOf(sql: Sql, row: JobRow, { from }: JobResume): Promise<readonly KnownCheckpoint[]> {
-    if (from === undefined) return [];
+  async #checkpointsOf(sql: Sql, row: JobRow, { from, layout }: JobResume): Promise<readonly KnownCheckpoint[]> {
+    if (from === undefined && layout === undefined) return [];
     const found = await sql.query<KnownCheckpoint>(
-      `SELECT name, (spec->>'step')::float8 AS step, state, message FROM checkpoints
+      `SELECT name, (spec->>'step')::float8 AS step, state, message, spec, contents, verification FROM checkpoints
         WHERE cluster_id = $1 AND job_uid = $2 AND namespace = $3 AND deleted_at IS NULL ORDER BY step DESC`,
       [this.#cluster.id, row.uid, row.namespace],
     );

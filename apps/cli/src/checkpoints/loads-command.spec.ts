@@ -77,6 +77,16 @@ describe('checkpoint loads', () => {
     expect([code, err]).toEqual([1, expect.stringMatching(reason)]);
   });
 
+  it.each([
+    ['a save', 'zero1/global_step2', 0, /^Verdict +(?:loads as is|engine reshards)\n/],
+    ['a folder of saves', 'zero1', 0, /^Verdict +(?:loads as is|engine reshards)\n/],
+    ['a folder of saves without one', 'experts', 0, /^Verdict +needs conversion\n/],
+  ])('finds the universal checkpoint beside %s of DeepSpeed', async (_what, directory, want, verdict) => {
+    const layout = { dataParallelDegree: 4, checkpointPolicy: { format: 'deepspeed-universal' } };
+    const { out, code } = await loads(join(FIXTURES, 'deepspeed-0.19.8', directory), layout);
+    expect([code, out]).toEqual([want, expect.stringMatching(verdict)]);
+  });
+
   it('takes the engine of the layout file', async () => {
     const { out, code } = await loads(save('dp_reshardable'), {
       engine: { name: 'torchtitan' },

@@ -1,11 +1,13 @@
 import { ENGINE_NAMES, ENGINE_RELEASES, type EngineName } from '@coxswain/api-types';
 import {
   type Conversion,
+  DEEPSPEED_POINTERS,
   judgeLoad,
   type KnownSave,
   knownSave,
   type LoadTarget,
   type LoadVerdict,
+  universalCopyOf,
 } from '@coxswain/checkpoint';
 import { formatBytes, formatDuration } from '@coxswain/units';
 import type { Command } from 'commander';
@@ -105,15 +107,25 @@ const MAX_NAME_BYTES = 4096;
 /** DeepSpeed's converter writes its result beside the save, and its name into `latest_universal`. */
 async function universalCopy({ format }: KnownSave, directory: string): Promise<Pick<KnownSave, 'hasUniversal'>> {
   if (format !== 'deepspeed') return {};
-  const folder = dirname(resolve(directory));
-  const pointer = join(folder, 'latest_universal');
-  const bytes = (await stat(pointer).catch(() => undefined))?.size ?? 0;
-  // Anything longer is no name of a directory.
-  const newest = bytes > MAX_NAME_BYTES ? '' : await readFile(pointer, 'utf8').catch(() => '');
-  const copy = newest.trim().split(/[/\\]/).at(-1) ?? '';
-  if (!copy.startsWith(basename(resolve(directory)))) return { hasUniversal: false };
+  const { folder, tag } = await placeOf(resolve(directory));
+  const copy = universalCopyOf(tag, await nameIn(join(folder, DEEPSPEED_POINTERS.universal)));
+  if (copy === undefined) return { hasUniversal: false };
   const states = await readdir(join(folder, copy, 'zero')).catch(() => []);
   return { hasUniversal: states.length > 0 };
+}
+
+/** The folder of saves and the name of the save in it. A folder of saves stands for the one that its `latest` names. */
+async function placeOf(directory: string): Promise<{ readonly folder: string; readonly tag: string }> {
+  const newest = await nameIn(join(directory, DEEPSPEED_POINTERS.native));
+  return newest === ''
+    ? { folder: dirname(directory), tag: basename(directory) }
+    : { folder: directory, tag: newest.trim() };
+}
+
+/** The text of a file that names a save; empty if there is none, or if it is too long to be a name. */
+async function nameIn(file: string): Promise<string> {
+  const bytes = (await stat(file).catch(() => undefined))?.size ?? 0;
+  return bytes > MAX_NAME_BYTES ? '' : await readFile(file, 'utf8').catch(() => '');
 }
 
 function verdictText({ verdict, because, conversion, warnings, basis }: LoadVerdict): string {

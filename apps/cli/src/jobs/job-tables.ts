@@ -1,4 +1,5 @@
 import {
+  describeRestore,
   describeSecrets,
   FINAL_JOB_STATES,
   formatAnswer,
@@ -116,6 +117,7 @@ export function jobDetails(job: Job, now: Date): string {
       'Attempt',
       `${nameOfRun(job.epoch, job.attempts.at(-1)?.incarnation)}, ${job.restarts.charged} of ${job.spec.restartPolicy.maxRestarts} restarts used`,
     ],
+    ...restoreFacts(job),
     ['Checkpoint', job.checkpoint === null ? 'none yet' : `step ${job.checkpoint.step} (${job.checkpoint.name})`],
   ];
   // A job that does not run has no time left: status keeps the last estimate.
@@ -136,6 +138,13 @@ export function jobDetails(job: Job, now: Date): string {
     ...history,
     ...earlierFailure(job, now),
   ].join('\n');
+}
+
+/** How the newest attempt continued from its checkpoint. */
+function restoreFacts({ attempts }: Job): (readonly [string, string])[] {
+  const { restore } = attempts.at(-1) ?? {};
+  const text = restore === undefined ? '' : describeRestore(restore);
+  return text === '' ? [] : [['Restore', text]];
 }
 
 /** A row for each incarnation of the attempt: `1.1` and `1.2` if the ranks restarted in the same pods, else `1`. */

@@ -1,5 +1,5 @@
 import { meaningOf } from '@coxswain/api-client';
-import { nameOfRun, type Attempt } from '@coxswain/api-types';
+import { type Attempt, describeRestore, nameOfRun } from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
 import { Fragment, type ReactNode } from 'react';
 import { Time } from './time.tsx';
@@ -14,7 +14,7 @@ const STAGE_WORDS: Readonly<Record<Attempt['stage'], string>> = {
 interface RunRowProps {
   readonly attempt: Attempt;
   /** The attempt itself, for its last incarnation, or an earlier one. */
-  readonly run: Pick<Attempt, 'incarnation' | 'reason' | 'message' | 'resumedFrom'>;
+  readonly run: Pick<Attempt, 'incarnation' | 'reason' | 'message' | 'resumedFrom' | 'restore'>;
   /** How it ended or how far it is. */
   readonly children: ReactNode;
 }
@@ -30,7 +30,10 @@ function RunRow({ attempt, run, children }: RunRowProps): ReactNode {
           {children}
           {run.reason !== undefined && <small>{run.reason}</small>}
         </td>
-        <td>{beginning(run.resumedFrom)}</td>
+        <td>
+          {beginning(run.resumedFrom)}
+          {run.restore !== undefined && <small>{describeRestore(run.restore)}</small>}
+        </td>
         <td>{formatLayout(attempt.layout)}</td>
         <td>{startedAt === undefined ? '–' : <Time at={startedAt} />}</td>
       </tr>

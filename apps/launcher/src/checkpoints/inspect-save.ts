@@ -24,6 +24,7 @@ import { safeText } from '@coxswain/safe-text';
 import { type CheckpointFiles, errnoOf } from './checkpoint-files.ts';
 import { type CheckpointOnDisk, readManifest } from './checkpoint-verification.ts';
 import { memoryRoom } from './memory-room.ts';
+import { hasUniversalCopy } from './universal-copy.ts';
 
 /** What the bytes of a save say. Empty: no reader knows its format. */
 export interface SaveInspection {
@@ -94,7 +95,9 @@ async function inspectOnce(checkpoint: CheckpointOnDisk, options: InspectOptions
   const disk = new SaveReader(directory, onAnswer);
   const look = await disk.run(verifySave(listed, { level, crc32, sha256: () => createHash('sha256') }));
   if (look.state === undefined && look.verdict === 'unverifiable') return {};
-  const contents = contentsOf(look, createHash('sha256'));
+  const described = contentsOf(look, createHash('sha256'));
+  const isConverted = manifest.format === 'deepspeed' && (await hasUniversalCopy(directory, files));
+  const contents = described === undefined || !isConverted ? described : { ...described, hasUniversal: true };
   const { verdict } = look;
   return {
     verification: {

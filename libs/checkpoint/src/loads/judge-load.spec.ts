@@ -228,6 +228,14 @@ describe('a save', () => {
       tp4dp2,
       ['loads as is', /its part of the weights/],
     ],
+    ...(['hugging-face', 'deepspeed'] as const).map(
+      (engine): [string, KnownSave, LoadTarget, [LoadVerdict['verdict'], RegExp]] => [
+        `of safetensors goes with a start of ${engine}`,
+        { format: 'safetensors' },
+        { ...dp2, engine },
+        ['loads as is', /its part of the weights/],
+      ],
+    ),
     [
       'of Megatron’s legacy format is converted for other degrees',
       { ...megatron(), format: 'legacy' },

@@ -60,6 +60,16 @@ describe('a checkpoint', () => {
     expect(describeLoadRefusal({ ...native, hasUniversal: false }, asking)).toMatch(/no universal checkpoint was made/);
   });
 
+  it('of DeepSpeed counts as converted if its files show a converted copy, whatever its job said', () => {
+    const recorded = aCheckpoint({ format: 'deepspeed', layout: aLayout(dp2) });
+    const read = { ...recorded, status: { ...recorded.status, contents: { ...native.facts, hasUniversal: true } } };
+    const saved = recordedSave(read as unknown as Checkpoint);
+    expect([describeLoadRefusal(saved, asking), describeLoadRefusal(saved, aLayout(dp4))]).toEqual([
+      undefined,
+      expect.stringMatching(/a universal checkpoint was made from it: set layout\.checkpointPolicy\.format/),
+    ]);
+  });
+
   it('is judged by what its files say, if they were read, and not by the words of its job', () => {
     const recorded = aCheckpoint({ format: 'torch_dist', layout: aLayout({ tensorParallelDegree: 2 }) });
     const read = { ...recorded, status: { ...recorded.status, contents: { optimizerSharding: 'fully_reshardable' } } };

@@ -14,9 +14,15 @@ interface Load {
 
 /** Whole sentences, the gravest first. */
 export function warningsOf(load: Load): readonly string[] {
-  return [weightsAlone, randomStates, loaderPosition, vocabularyRows, beforeShrinking, unreadFiles].flatMap(
-    (warning) => warning(load) ?? [],
-  );
+  return [
+    weightsAlone,
+    randomStates,
+    loaderPosition,
+    noLoaderPosition,
+    vocabularyRows,
+    beforeShrinking,
+    unreadFiles,
+  ].flatMap((warning) => warning(load) ?? []);
 }
 
 function weightsAlone({ saved }: Load): string | undefined {
@@ -41,6 +47,14 @@ function loaderPosition({ saved, changed }: Load): string | undefined {
   const [data] = changed.filter(({ field }) => field === DATA.field);
   return isByRank && data !== undefined
     ? `The position in the data is stored for ${data.was} data-parallel ranks, and ${data.becomes} go on: it is lost, or the engine refuses it, unless its data loader divides positions anew.`
+    : undefined;
+}
+
+/** The Trainer skips data by its step, and Megatron-LM by its samples; a program for DeepSpeed has to do so itself. */
+function noLoaderPosition({ saved }: Load): string | undefined {
+  const { facts, format } = saved;
+  return facts?.holds?.dataLoader === false && format.startsWith('deepspeed')
+    ? 'It holds no position in the data: training begins its data anew, unless the program skips what was trained.'
     : undefined;
 }
 

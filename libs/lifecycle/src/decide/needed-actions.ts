@@ -27,6 +27,7 @@ export function standingProblems(record: JobRecord, job: TrainingJob): readonly 
   const about = [
     [findCondition(conditions, 'CheckpointsRecorded'), 'CheckpointRefused'],
     [findCondition(conditions, 'TrainedAsAsked'), 'LayoutDiffers'],
+    [findCondition(conditions, 'LoadsOnFewerGpus'), 'ShrinkBlocked'],
   ] as const;
   return about.flatMap(([condition, type]): readonly DerivedJobEvent[] => {
     if (condition?.status !== 'False') return [];

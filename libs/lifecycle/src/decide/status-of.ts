@@ -28,6 +28,7 @@ import { doubtOfRunning, isInDoubt } from './running-doubts.ts';
 import { standingOf } from '../observation/gang-standing.ts';
 import { describeUnheard } from '../observation/unheard-pods.ts';
 import { conditionBeforeReading } from '../epoch/runtime-standing.ts';
+import { loadsOnFewerGpusDraft } from '../epoch/loads-on-fewer-gpus.ts';
 import { describeLostWork } from '../epoch/lost-work.ts';
 import { describePassedOver } from '../failure/checkpoint-standing.ts';
 import { describeUnreadableClaim, resumePointOf } from '../failure/resume-point.ts';
@@ -78,6 +79,7 @@ function draftsOf({ record, facts, acceptance, next, now }: Situation): Conditio
     CheckpointsRecorded: refusedCheckpointDraft(record, facts),
     FabricAsPlaced: changedFabricDraft(record, facts),
     TrainedAsAsked: trainedDraft(record),
+    LoadsOnFewerGpus: loadsOnFewerGpusDraft(record, facts),
     Suspended: suspendedDraft(record, facts),
     Complete:
       terminal?.type === 'Complete' ? { holds: true, reason: terminal.reason, message: terminal.message } : undefined,

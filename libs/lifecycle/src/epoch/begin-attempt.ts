@@ -9,6 +9,7 @@ import {
 import type { UnwrittenPlacement } from '../observation/facts.ts';
 import { sentBack } from '../failure/failure-tally.ts';
 import type { JobRecord } from '../record/job-record.ts';
+import { lossBeforeRestore } from './record-restore.ts';
 import { placementSha256 } from '@coxswain/scheduling';
 
 /**
@@ -33,7 +34,7 @@ export function withNewAttempt(
     placementSha256: placementSha256(spec),
     ...(leaderTerm === undefined ? {} : { leaderTerm }),
     layout,
-    ...(resume === undefined ? {} : { resumedFrom: resume }),
+    ...(resume === undefined ? {} : { resumedFrom: resume, ...lossBeforeRestore(record) }),
     ...(passedOver.length === 0 ? {} : { passedOver: [...passedOver] }),
     startedAt: now.toISOString(),
     ...predictionOf(record, spec),

@@ -6,7 +6,7 @@ import { isOver, type Wait } from '../observation/waits.ts';
 import type { JobRecord } from '../record/job-record.ts';
 
 /** The spec of a job that states a range of GPUs. */
-type ElasticSpec = TrainingJobSpec & { readonly gpus: number; readonly minGpus: number };
+export type ElasticSpec = TrainingJobSpec & { readonly gpus: number; readonly minGpus: number };
 
 /** The spec, if the job is elastic. */
 export function elasticSpec({ spec }: Facts): ElasticSpec | undefined {
@@ -54,18 +54,28 @@ export function elasticPlan(
  * The largest possible smaller number of GPUs: fewer copies of the model, as the layout divides it, or halves if there is one copy or no
  * layout.
  */
-function fewerGpus({ minGpus, training }: ElasticSpec, plan: JobPlan, free: number): number | undefined {
+function fewerGpus(spec: ElasticSpec, plan: JobPlan, free: number): number | undefined {
+  const { minGpus } = spec;
   const { layout, gpus, noLayoutFor = Infinity } = plan;
   const copies = layout?.dataParallelDegree ?? 1;
-  const batch = training?.globalBatchSize ?? 0;
-  const fewerCopies = Array.from({ length: copies - 1 }, (_, index) => index + 1)
-    .filter((degree) => batch % degree === 0)
-    .map((degree) => (gpus / copies) * degree);
+  const fewerCopies = copiesOfFewerGpus(spec, plan).map((degree) => (gpus / copies) * degree);
   const halves = Array.from({ length: Math.ceil(Math.log2(gpus)) }, (_, index) => gpus / 2 ** (index + 1));
   const possible = [...fewerCopies, ...halves].filter(
     (fewer) => Number.isInteger(fewer) && fewer >= minGpus && fewer <= free && fewer < noLayoutFor,
   );
   return possible.length === 0 ? undefined : Math.max(...possible);
+}
+
+/** The numbers of copies of the model that need fewer GPUs than the layout, divide the batch, and need no fewer GPUs than the job accepts. */
+export function copiesOfFewerGpus(
+  { minGpus, training }: ElasticSpec,
+  { layout, gpus }: Pick<JobPlan, 'layout' | 'gpus'>,
+): readonly number[] {
+  const copies = layout?.dataParallelDegree ?? 1;
+  const batch = training?.globalBatchSize ?? 0;
+  return Array.from({ length: copies - 1 }, (_, index) => index + 1).filter(
+    (degree) => batch % degree === 0 && (gpus / copies) * degree >= minGpus,
+  );
 }
 
 /** A node that the job may use, and its free GPUs. GPUs of the job's own pods are not free. */

@@ -22,6 +22,7 @@ import type { ObservedPod } from '../observation/observed.ts';
 import type { Wait } from '../observation/waits.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 import { endedSave } from './early-save.ts';
+import { lossBeforeRestore } from './record-restore.ts';
 import { lastStepAt } from './run-marks.ts';
 
 /**
@@ -48,7 +49,7 @@ export function withNextIncarnation(
   const restarts = { total: record.restarts.total + 1, charged: record.restarts.charged + (charged ? 1 : 0) };
   const noted = withFailureNoted(record, { ...failed, judged, inPods: true }, { facts, now });
   const counted = { ...noted, restarts, failures };
-  const { runningAt: _, restoredAt: __, firstStep: ___, passedOver: ____, ...rest } = attempt;
+  const { runningAt: _, restoredAt: __, firstStep: ___, passedOver: ____, restore: _____, ...rest } = attempt;
   const earlySave = endedSave(attempt, facts);
   const next: Attempt = {
     ...rest,
@@ -60,6 +61,7 @@ export function withNextIncarnation(
       { ...ended(attempt, failed, { charged, judgement, now }), ...lastStepAt(record) },
     ].slice(-MAX_ENDED_INCARNATIONS),
     resumedFrom,
+    ...lossBeforeRestore(record),
     ...(passedOver.length === 0 ? {} : { passedOver: [...passedOver] }),
   };
   const failedAttempt = withLastAttempt(counted, { reason: failure.reason, charged, judgement });

@@ -9,6 +9,7 @@ import { originOfFailure } from '../failure/origin-of-failure.ts';
 import { closeIncidents } from '../incident/close-incidents.ts';
 import { recordHeldEnds } from '../incident/note-held-ends.ts';
 import { recordFindings } from '../incident/note-findings.ts';
+import { recordPassedSaves } from '../incident/note-passed-saves.ts';
 import { withFailureNoted } from '../incident/note-failure.ts';
 import { missingIndices, missingPodNames, podsOf } from '../observation/gang.ts';
 import { isLeftBehind, isOfFence, launcherOf, pausedPods } from '../observation/incarnation.ts';
@@ -50,6 +51,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordPreflight,
   recordTrained,
   recordRunning,
+  recordPassedSaves,
   recordProgress,
   recordMarks,
   recordFindings,

@@ -16,7 +16,9 @@ function recordWith(attempt: Partial<Attempt>): JobRecord {
 function marksAfter(attempt: Partial<Attempt>, progress: Partial<ObservedProgress> | undefined): Marks {
   const observed = progress === undefined ? {} : { progress: { epoch: 2, step: 1, ...progress } };
   const { restoredAt, firstStep } =
-    recordMarks(recordWith(attempt), { observed } as Facts, NOW).attempts.at(-1) ?? anAttempt();
+    recordMarks(recordWith(attempt), { observed, checkpoints: [] as Facts['checkpoints'] } as Facts, NOW).attempts.at(
+      -1,
+    ) ?? anAttempt();
   return { ...(restoredAt === undefined ? {} : { restoredAt }), ...(firstStep === undefined ? {} : { firstStep }) };
 }
 

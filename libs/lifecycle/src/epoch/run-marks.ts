@@ -3,20 +3,22 @@ import type { Attempt } from '@coxswain/api-types';
 import type { Facts } from '../observation/facts.ts';
 import { isOfFence } from '../observation/incarnation.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
+import { restoreOf } from './record-restore.ts';
 
 /**
  * Records the first step and the restore with their first report, independent of the progress interval. Goodput is computed from these
  * marks for as long as the record is kept, and an operator's memory ends with its process. This costs one more write for a run that
  * resumes, and none from scratch.
  */
-export function recordMarks(record: JobRecord, { observed: { progress } }: Facts, now: Date): JobRecord {
+export function recordMarks(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const { progress } = facts.observed;
   const attempt = liveAttempt(record);
   if (attempt === undefined || attempt.firstStep !== undefined) return record;
   if (progress === undefined || !isOfFence(progress, attempt)) return record;
   const { step } = progress;
   const at = now.toISOString();
   const from = attempt.resumedFrom?.step ?? 0;
-  if (step > from) return withLastAttempt(record, { firstStep: { step, at } });
+  if (step > from) return withLastAttempt(record, { firstStep: { step, at }, ...restoreOf(attempt, progress, facts) });
   return attempt.restoredAt === undefined && from > 0 ? withLastAttempt(record, { restoredAt: at }) : record;
 }
 

@@ -1,6 +1,7 @@
 /** How many steps does a gang train between two saves, if the job leaves it to Coxswain? */
 import type { Attempt, EffectiveSpec } from '@coxswain/api-types';
 import { bestSaveIntervalMs } from '@coxswain/checkpoint';
+import { msPerSave, saveCostOf, totalSaveCost } from '@coxswain/goodput';
 import { worldSize } from '@coxswain/layout';
 import { formatDuration } from '@coxswain/units';
 import type { JobRecord } from '../record/job-record.ts';
@@ -35,10 +36,11 @@ export function saveInterval(record: JobRecord, spec: EffectiveSpec, epoch: numb
     const says = `Saves every ${checkpoint.everySteps} steps, as checkpoint.everySteps states: none has been measured yet.`;
     return { everySteps: checkpoint.everySteps, says };
   }
-  const { steps, inStepsMs, betweenStepsMs, saves } = measured.pace;
+  const { steps, inStepsMs } = measured.pace;
   // The global batch is constant, so a step takes longer on fewer GPUs.
   const stepMs = (inStepsMs / steps) * (worldSize(measured.layout) / gpus);
-  const stallMs = betweenStepsMs / saves;
+  const cost = totalSaveCost(attempts.map(saveCostOf));
+  const stallMs = msPerSave(cost) ?? 0;
   const { meanTimeToFailureMs, seen } = failureRate(attempts, gpus);
   const bestMs = bestSaveIntervalMs({ stallMs: Math.max(1, stallMs), meanTimeToFailureMs });
   const boundedMs = Math.min(Math.max(bestMs, BOUNDS_MS.least), BOUNDS_MS.most);
@@ -47,7 +49,7 @@ export function saveInterval(record: JobRecord, spec: EffectiveSpec, epoch: numb
   return {
     everySteps,
     says:
-      `Saves every ${everySteps} steps, about ${formatDuration(everySteps * stepMs)}${bound}: a save stalled training for ${formatDuration(stallMs)} (${saves} measured), ` +
+      `Saves every ${everySteps} steps, about ${formatDuration(everySteps * stepMs)}${bound}: a save stalled training for ${formatDuration(stallMs)} (${cost.saves} measured), ` +
       `and a failure is expected every ${formatDuration(meanTimeToFailureMs)} (${seen}).`,
   };
 }

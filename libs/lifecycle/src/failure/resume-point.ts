@@ -93,6 +93,16 @@ export function newestUsable(record: JobRecord, facts: Facts): Checkpoint | unde
   return newestOf(readable) ?? newestOf(undamaged);
 }
 
+/** Checkpoints that the job may resume from, newest first. */
+export function restorableCheckpoints(record: JobRecord, facts: Facts): readonly Checkpoint[] {
+  const standings = standingsOf(record);
+  return newestFirst(
+    undamagedCheckpoints(record, facts, standings).filter(
+      (one) => !isPassedOver(one, standings) && !isFoundBroken(one) && one.metadata.deletionTimestamp === undefined,
+    ),
+  );
+}
+
 function undamagedCheckpoints(record: JobRecord, facts: Facts, standings: Standings): readonly Checkpoint[] {
   return ownCheckpoints(record, facts).filter((one) => standingOf(one, standings).kind !== 'damaged');
 }

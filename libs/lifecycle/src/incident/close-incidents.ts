@@ -48,6 +48,9 @@ function endOfAdvice(incident: Incident, record: JobRecord): End | undefined {
   if (last === undefined) return undefined;
   if (!isOfRun(incident, last)) return { outcome: 'RunEnded', at: last.startedAt };
   const { progress } = record;
+  // The save that was passed over cost nothing more once training continued.
+  if (incident.kind === 'SavePassedOver' && last.firstStep !== undefined)
+    return { outcome: 'Recovered', at: last.firstStep.at };
   const isLive = liveAttempt(record) !== undefined && last.firstStep !== undefined;
   const goesOn = isLive && progress !== undefined && progress.step >= (incident.step ?? 0) + STEPS_OF_RECOVERY;
   if (STANDS_STILL.includes(incident.kind) && goesOn) return { outcome: 'Passed', at: progress.reportedAt };

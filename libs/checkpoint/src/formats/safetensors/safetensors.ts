@@ -17,5 +17,7 @@ export const SAFETENSORS = {
     warnings: ['It holds weights alone: the optimizer, the step and the position in the data start anew.'],
   }),
   weights: 'safetensors',
+  // Their programs load a published model by `from_pretrained`; Coxswain sets no option for it.
+  alsoLoadedBy: ['hugging-face', 'deepspeed'],
   engines: [{ engine: 'torchtitan', does: ['start'] }],
 } as const satisfies CheckpointFormat;

@@ -1,0 +1,50 @@
+/** Does the layout of a resume load the checkpoint that training goes on from? */
+import { type Checkpoint, type CheckpointContents, type JobResume, SCRATCH } from '@coxswain/api-types';
+import { describeLoadRefusal, isFoundBroken, recordedSave } from '@coxswain/checkpoint';
+import { DomainError } from '@coxswain/domain-error';
+import type { ParallelLayout } from '@coxswain/layout';
+
+/** A checkpoint of the job, as the row store knows it. */
+export interface KnownCheckpoint {
+  readonly name: string;
+  readonly step: number;
+  readonly state: 'Complete' | 'Damaged';
+  readonly message: string | null;
+  /** Absent: nothing is judged. */
+  readonly spec?: Pick<Checkpoint['spec'], 'format' | 'layout' | 'bytes'>;
+  readonly contents?: CheckpointContents | null;
+  readonly verification?: NonNullable<Checkpoint['status']>['verification'] | null;
+}
+
+/**
+ * INVALID_REQUEST if the checkpoint that `from` names, or else the newest one, does not load at the layout. The operator would refuse it too,
+ * but only after the job was resumed. `layout`: absent if the planner chooses it. `known`: newest first.
+ */
+export function requireLoads(
+  { from }: Pick<JobResume, 'from'>,
+  layout: ParallelLayout | undefined,
+  known: readonly KnownCheckpoint[],
+): void {
+  if (layout === undefined || from === SCRATCH) return;
+  const loaded = known.find((one) => (from === undefined ? isGood(one) : one.name === from));
+  const refusal = loaded === undefined ? undefined : refusalOf(loaded, layout);
+  if (loaded === undefined || refusal === undefined) return;
+  const loading = known.filter((one) => isGood(one) && refusalOf(one, layout) === undefined).slice(0, MOST_NAMED);
+  const names = loading.map(({ name, step }) => `${name} (step ${step})`).join(', ');
+  const instead = names === '' ? '' : `; these load at the layout, give one as "from": ${names}`;
+  const detail = `checkpoint ${loaded.name} (step ${loaded.step}) ${refusal}${instead}`;
+  const field = from === undefined ? 'layout' : 'from';
+  throw new DomainError('INVALID_REQUEST', `${field}: ${detail}`, [{ pointer: `/${field}`, detail }]);
+}
+
+const MOST_NAMED = 5;
+
+function isGood({ state, verification }: KnownCheckpoint): boolean {
+  return state === 'Complete' && !isFoundBroken({ status: { state, ...(verification ? { verification } : {}) } });
+}
+
+function refusalOf({ spec, contents }: KnownCheckpoint, layout: ParallelLayout): string | undefined {
+  if (spec === undefined) return undefined;
+  const saved = recordedSave({ spec, status: { state: 'Complete', ...(contents ? { contents } : {}) } });
+  return describeLoadRefusal(saved, layout);
+}
