@@ -1,102 +1,11 @@
-import { ANNOTATIONS, type Checkpoint, LABELS, type TrainingJob } from '@coxswain/api-types';
+import { type Checkpoint, LABELS } from '@coxswain/api-types';
 import { aTrainingJob, aVerification } from '@coxswain/api-types/testing';
-import { aCheckpoint } from '@coxswain/checkpoint/testing';
-import { KubeApiError, type KubeObject } from '@coxswain/kube';
-import { FakeKubeApi } from '@coxswain/kube/testing';
-import { checkpointsPath, claimsPath, podsPath } from '../cluster/paths.ts';
-import { CacheScript } from '../testing/a-cluster-cache.ts';
-import { VerificationController } from './verification-controller.ts';
+import { KubeApiError } from '@coxswain/kube';
+import { claimsPath, podsPath } from '../cluster/paths.ts';
+import { DAMAGED, namespace, SOUND, VerificationWorld } from '../testing/verification-world.ts';
 
-const namespace = 'research';
-const SOUND = aVerification({ level: 'V3', by: 'Worker' });
-const DAMAGED = aVerification({
-  level: 'V3',
-  verdict: 'damaged',
-  findings: [{ kind: 'damaged', message: 'w has other bytes.' }],
-});
-
-interface RawPod extends KubeObject {
-  readonly spec: {
-    readonly affinity?: unknown;
-    readonly automountServiceAccountToken: boolean;
-    readonly containers: readonly { readonly securityContext: unknown; readonly command: readonly string[] }[];
-    readonly volumes: readonly unknown[];
-  };
-}
-
-class World {
-  readonly script = new CacheScript();
-  readonly api = new FakeKubeApi();
-  readonly errors: unknown[] = [];
-  backgroundBytesPerHour = 0;
-  controller = this.#another();
-
-  #another(): VerificationController {
-    return new VerificationController({
-      client: this.api,
-      cache: this.script.cache,
-      clock: this.script.clock,
-      pods: { launcherImage: 'launcher', user: 1000 },
-      backgroundBytesPerHour: this.backgroundBytesPerHour,
-      onError: (error) => this.errors.push(error),
-    });
-  }
-
-  /** Another replica leads. */
-  fail(): void {
-    this.controller = this.#another();
-  }
-
-  async checkpoint(
-    more: { readonly step?: number; readonly verify?: string; readonly status?: Checkpoint['status'] } = {},
-  ): Promise<string> {
-    const { step = 20, verify, status = { state: 'Complete' as const } } = more;
-    const made = aCheckpoint({ step });
-    const annotations = verify === undefined ? {} : { annotations: { [ANNOTATIONS.verify]: verify } };
-    const { name } = made.metadata;
-    await this.api.create(checkpointsPath({ namespace }), {
-      ...made,
-      metadata: { name, namespace, ...annotations },
-      status,
-    });
-    this.see();
-    return name;
-  }
-
-  /** The watch brings what the server holds. */
-  see(): void {
-    for (const one of this.api.objects<Checkpoint & KubeObject>(checkpointsPath()))
-      this.script.cache.checkpoints.cached.upsert(one);
-  }
-
-  async reconcile(): Promise<void> {
-    await this.controller.reconcile();
-    this.see();
-  }
-
-  get pods(): readonly RawPod[] {
-    return this.api.objects<RawPod>(podsPath()).filter(({ metadata }) => metadata.labels?.[LABELS.worker] === 'verify');
-  }
-
-  /** The kubelet reports that the only pod ended, on that node, with that message. */
-  async ends(message: unknown, node = 'node-a'): Promise<void> {
-    const name = this.pods[0]?.metadata.name ?? '';
-    const text = typeof message === 'string' ? message : JSON.stringify(message);
-    const status = {
-      phase: 'Succeeded',
-      containerStatuses: [{ state: { terminated: { message: text, reason: 'Completed' } } }],
-    };
-    await this.api.patch(podsPath({ namespace, name }), { spec: { nodeName: node }, status }, { type: 'merge' });
-    await this.reconcile();
-  }
-
-  status(step = 20): Checkpoint['status'] {
-    return this.api.objects<Checkpoint & KubeObject>(checkpointsPath()).find(({ spec }) => spec.step === step)?.status;
-  }
-}
-
-async function asked(verify = 'V3', status?: Checkpoint['status']): Promise<World> {
-  const world = new World();
+async function asked(verify = 'V3', status?: Checkpoint['status']): Promise<VerificationWorld> {
+  const world = new VerificationWorld();
   await world.checkpoint({ verify, ...(status === undefined ? {} : { status }) });
   await world.reconcile();
   return world;
@@ -180,7 +89,7 @@ describe('a checkpoint that a user asks to verify', () => {
   });
 
   it('says why where the cluster rejects the pod', async () => {
-    const world = new World();
+    const world = new VerificationWorld();
     world.api.interfere = ({ verb, path }) => {
       if (verb === 'create' && path.endsWith('/pods'))
         throw new KubeApiError({ status: 403, reason: 'Forbidden', message: 'exceeded quota: gpus' });
@@ -222,7 +131,7 @@ describe('a checkpoint that a user asks to verify', () => {
   });
 
   it('tries once a minute while a pod of another program has the name', async () => {
-    const world = new World();
+    const world = new VerificationWorld();
     const name = `${await world.checkpoint({ verify: 'V3' })}-verify`;
     await world.api.create(podsPath({ namespace }), { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace } });
     let creations = 0;
@@ -235,7 +144,7 @@ describe('a checkpoint that a user asks to verify', () => {
   });
 
   it('is not judged by a pod of the same name that somebody else made', async () => {
-    const world = new World();
+    const world = new VerificationWorld();
     const name = `${await world.checkpoint({ verify: 'V3' })}-verify`;
     const labels = { [LABELS.worker]: 'verify' };
     await world.api.create(podsPath({ namespace }), {
@@ -281,8 +190,11 @@ describe('other content', () => {
 });
 
 describe('where the claim', () => {
-  const mounted = async (mode: string, otherThan: Checkpoint['status'] = { state: 'Complete' }): Promise<World> => {
-    const world = new World();
+  const mounted = async (
+    mode: string,
+    otherThan: Checkpoint['status'] = { state: 'Complete' },
+  ): Promise<VerificationWorld> => {
+    const world = new VerificationWorld();
     const job = aTrainingJob();
     world.script.pod('trainer', { job, nodeName: 'node-a' });
     const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'checkpoints', namespace } };
@@ -311,7 +223,7 @@ describe('where the claim', () => {
 });
 
 it('asks a quiet cluster nothing, once it has seen that it is quiet', async () => {
-  const world = new World();
+  const world = new VerificationWorld();
   const asked: string[] = [];
   world.api.interfere = ({ verb }) => void asked.push(verb);
   await world.checkpoint();
@@ -321,7 +233,7 @@ it('asks a quiet cluster nothing, once it has seen that it is quiet', async () =
 });
 
 it('verifies two in a namespace at once, the newest first, and goes on as another leader', async () => {
-  const world = new World();
+  const world = new VerificationWorld();
   for (const step of [10, 20, 30]) await world.checkpoint({ step, verify: 'V2' });
   await world.reconcile();
   world.fail();
@@ -331,77 +243,4 @@ it('verifies two in a namespace at once, the newest first, and goes on as anothe
     's30',
   ]);
   expect(world.errors).toEqual([]);
-});
-
-describe('a sound save that no user asked about', () => {
-  const V1 = aVerification({ at: '2025-12-31T00:00:00Z' });
-  const world = async (
-    more: { readonly mode?: string; readonly job?: Parameters<CacheScript['job']>[1]; readonly refuses?: boolean } = {},
-  ): Promise<World> => {
-    const made = new World();
-    made.backgroundBytesPerHour = 1e9;
-    made.fail();
-    const { metadata } = aTrainingJob();
-    made.script.cache.jobs.cached.upsert({ ...aTrainingJob(), ...more.job, metadata } as TrainingJob & KubeObject);
-    const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'checkpoints', namespace } };
-    const spec = { accessModes: [more.mode ?? 'ReadWriteMany'] };
-    await made.api.create(claimsPath({ namespace }), { ...claim, spec });
-    if (more.refuses === true)
-      made.api.interfere = ({ verb, path }) => {
-        if (verb === 'create' && path.endsWith('/pods'))
-          throw new KubeApiError({ status: 403, reason: 'Forbidden', message: 'exceeded quota: pods' });
-      };
-    for (const step of [20, 30]) await made.checkpoint({ step, status: { state: 'Complete', verification: V1 } });
-    await made.reconcile();
-    return made;
-  };
-  const finished = { status: { conditions: [{ type: 'Complete', status: 'True', reason: 'Trained' }] } } as object;
-
-  it('is verified up to V2, the newest first, and the next one after it', async () => {
-    const one = await world();
-    expect(one.pods.map(({ spec }) => spec.containers[0]?.command[2])).toEqual([expect.stringMatching(/"level":"V2"/)]);
-    await one.ends({ version: 1, verification: aVerification({ level: 'V2' }) });
-    expect([one.status(30)?.verification?.level, one.status(20)?.verification?.level]).toEqual(['V2', 'V1']);
-    await one.reconcile();
-    expect(one.pods.map(({ metadata }) => metadata.name)).toEqual([expect.stringMatching(/s20-verify$/)]);
-  });
-
-  it('waits for the request of a user in the same place', async () => {
-    const one = await world();
-    await one.checkpoint({ step: 40, verify: 'V3' });
-    await one.checkpoint({ step: 50, verify: 'V3' });
-    await one.reconcile();
-    expect(one.pods.map(({ metadata }) => metadata.name).toSorted()).toEqual([
-      expect.stringMatching(/s30-verify$/),
-      expect.stringMatching(/s50-verify$/),
-    ]);
-  });
-
-  it.each<[what: string, more: Parameters<typeof world>[0], pods: number]>([
-    ['of one node, which its job uses', { mode: 'ReadWriteOnce' }, 0],
-    ['of one node, which no job uses any more', { mode: 'ReadWriteOnce', job: finished }, 1],
-    ['of all nodes', { mode: 'ReadWriteMany' }, 1],
-  ])('on a claim %s', async (_what, more, pods) => {
-    const one = await world(more);
-    expect([one.pods.length, one.status(30)?.message]).toEqual([pods, undefined]);
-  });
-
-  it('is read later where a job begins to use its claim of one node', async () => {
-    const one = await world({ mode: 'ReadWriteOnce', job: finished });
-    const other = { ...aTrainingJob().metadata, name: 'other', uid: 'uid-of-other' };
-    one.script.cache.jobs.cached.upsert(aTrainingJob({ metadata: other }) as TrainingJob & KubeObject);
-    await one.reconcile();
-    expect([one.pods, one.status(30)?.verification?.level]).toEqual([[], 'V1']);
-  });
-
-  it('is not tried for each save where the cluster rejects its pod, and nothing is said of it', async () => {
-    const one = await world({ refuses: true });
-    let creations = 0;
-    one.api.interfere = ({ verb }) => void (creations += verb === 'create' ? 1 : 0);
-    await one.reconcile();
-    expect([creations, one.status(30)?.message]).toEqual([0, undefined]);
-    await one.script.clock.advance(3_600_001);
-    await one.reconcile();
-    expect(one.pods.map(({ metadata }) => metadata.name)).toEqual([expect.stringMatching(/s20-verify$/)]);
-  });
 });

@@ -161,6 +161,10 @@ export class VerificationController {
   async #observe(checkpoint: CheckpointObject, pod: WorkerPod): Promise<boolean> {
     const outcome = this.#outcomeOf(pod);
     if (outcome === 'running') return false;
+    if (typeof outcome !== 'string' && isRecorded(checkpoint, pod)) {
+      await this.#delete(pod);
+      return true;
+    }
     // Before it is recorded: what is wanted after that, such as the view of another node, is another try.
     this.#retryLater(wantedOf(checkpoint));
     if (typeof outcome === 'string') await this.#giveUp(checkpoint, outcome);
@@ -188,7 +192,7 @@ export class VerificationController {
     const { verification, contents, unread } = answer;
     if (verification === undefined)
       return await this.#giveUp(checkpoint, safeText(unread ?? 'the worker says nothing', MOST_REASON_CHARACTERS));
-    const node = typeof pod.spec?.nodeName === 'string' ? pod.spec.nodeName : undefined;
+    const node = nodeOf(pod);
     const seen = {
       ...verification,
       by: 'Worker' as const,
@@ -336,6 +340,17 @@ function isOwnedBy({ metadata }: WorkerPod, checkpoint: Checkpoint): boolean {
   return (metadata.ownerReferences ?? []).some(
     ({ kind, uid }) => kind === 'Checkpoint' && uid === checkpoint.metadata.uid,
   );
+}
+
+/** Whether an operator that ended before it deleted the pod has written its verdict: a second one would count as another verification. */
+function isRecorded({ status }: Checkpoint, pod: WorkerPod): boolean {
+  const { verification } = status ?? {};
+  if (verification?.by !== 'Worker' || verification.node !== nodeOf(pod)) return false;
+  return Date.parse(verification.at) >= Date.parse(pod.metadata.creationTimestamp ?? '');
+}
+
+function nodeOf({ spec }: WorkerPod): string | undefined {
+  return text(spec?.nodeName);
 }
 
 function answerOf(pod: WorkerPod): WorkerAnswer | undefined {
