@@ -192,6 +192,7 @@ class RunningOperator implements Operator {
       cache: this.#cache,
       clock,
       pods: config.pods,
+      backgroundBytesPerHour: config.backgroundBytesPerHour,
       onError: (error) => log.warn({ err: error }, 'a checkpoint could not be verified; the operator retries'),
     });
     this.#reporting = new Reporting({

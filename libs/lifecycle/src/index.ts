@@ -48,6 +48,7 @@ export {
   type Witness,
 } from './quarantine/quarantine.ts';
 export { DEFAULT_RETENTION, type Retention } from './observation/retention.ts';
+export { isFinished } from './record/is-finished.ts';
 export { withReadableStatus } from './record/readable-status.ts';
 export { PodWarnings } from './observation/pod-warnings.ts';
 export { ReferenceReads } from './observation/references.ts';
@@ -58,5 +59,7 @@ export { UnwrittenStatuses } from './observation/unwritten-statuses.ts';
 export { Stopwatches } from './observation/stopwatches.ts';
 export { DEFAULT_TIMEOUTS } from './observation/timeouts.ts';
 export type { Timeouts } from './observation/timeouts.ts';
+export { backgroundVerifications } from './verification/background-verifications.ts';
+export { verificationsInTurn } from './verification/verification-turns.ts';
 export { wantedVerifications, type WantedVerification } from './verification/wanted-verifications.ts';
 export { withUndone, withVerdict } from './verification/record-verification.ts';

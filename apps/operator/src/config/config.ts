@@ -208,6 +208,15 @@ const Environment = z.object({
   COXSWAIN_CHECKPOINTS_KEPT_OF_FINISHED: kept
     .default(DEFAULT_RETENTION.checkpointsOfFinished)
     .describe('The same, of a finished job.'),
+  COXSWAIN_BACKGROUND_VERIFICATION_BYTES_PER_HOUR: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .default(10e9)
+    .describe(
+      'Bytes that pods may read in an hour, in all namespaces, before no checkpoint is verified without a request. 0: none is.',
+    ),
   COXSWAIN_PROVISIONING_CLASS: z
     .string()
     .max(253)
@@ -244,6 +253,8 @@ export interface Config {
   /** undefined: nodes that do not exist yet are not asked for. */
   readonly provisioningClass: string | undefined;
   readonly podNewsIntervalMs: number;
+  /** Bytes that workers may read in an hour before none is started in the background. */
+  readonly backgroundBytesPerHour: number;
   readonly resyncIntervalMs: number;
   readonly reports: {
     readonly listenHost: string;
@@ -321,6 +332,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     quarantine: env.COXSWAIN_QUARANTINE,
     publishesFabricLabels: env.COXSWAIN_PUBLISH_FABRIC_LABELS,
     provisioningClass: env.COXSWAIN_PROVISIONING_CLASS === '' ? undefined : env.COXSWAIN_PROVISIONING_CLASS,
+    backgroundBytesPerHour: env.COXSWAIN_BACKGROUND_VERIFICATION_BYTES_PER_HOUR,
     podNewsIntervalMs: env.COXSWAIN_POD_NEWS_INTERVAL_MS,
     resyncIntervalMs: env.COXSWAIN_RESYNC_INTERVAL_MS,
     reports: {

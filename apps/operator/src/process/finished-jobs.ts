@@ -1,5 +1,6 @@
-import { findCondition, type TrainingJob } from '@coxswain/api-types';
+import type { TrainingJob } from '@coxswain/api-types';
 import type { CacheChange, Clock, KubeObject } from '@coxswain/kube';
+import { isFinished } from '@coxswain/lifecycle';
 
 /** Time in which the last reports of a job arrive. Later ones are refused, because the attempt is over. */
 const LAST_REPORTS_MS = 60_000;
@@ -36,8 +37,4 @@ export class FinishedJobs {
     this.#waiting.get(uid)?.();
     this.#waiting.delete(uid);
   }
-}
-
-function isFinished({ status }: TrainingJob): boolean {
-  return (['Complete', 'Failed'] as const).some((type) => findCondition(status?.conditions, type)?.status === 'True');
 }

@@ -1,100 +1,11 @@
-import { ANNOTATIONS, type Checkpoint, LABELS } from '@coxswain/api-types';
+import { type Checkpoint, LABELS } from '@coxswain/api-types';
 import { aTrainingJob, aVerification } from '@coxswain/api-types/testing';
-import { aCheckpoint } from '@coxswain/checkpoint/testing';
-import { KubeApiError, type KubeObject } from '@coxswain/kube';
-import { FakeKubeApi } from '@coxswain/kube/testing';
-import { checkpointsPath, claimsPath, podsPath } from '../cluster/paths.ts';
-import { CacheScript } from '../testing/a-cluster-cache.ts';
-import { VerificationController } from './verification-controller.ts';
+import { KubeApiError } from '@coxswain/kube';
+import { claimsPath, podsPath } from '../cluster/paths.ts';
+import { DAMAGED, namespace, SOUND, VerificationWorld } from '../testing/verification-world.ts';
 
-const namespace = 'research';
-const SOUND = aVerification({ level: 'V3', by: 'Worker' });
-const DAMAGED = aVerification({
-  level: 'V3',
-  verdict: 'damaged',
-  findings: [{ kind: 'damaged', message: 'w has other bytes.' }],
-});
-
-interface RawPod extends KubeObject {
-  readonly spec: {
-    readonly affinity?: unknown;
-    readonly automountServiceAccountToken: boolean;
-    readonly containers: readonly { readonly securityContext: unknown; readonly command: readonly string[] }[];
-    readonly volumes: readonly unknown[];
-  };
-}
-
-class World {
-  readonly script = new CacheScript();
-  readonly api = new FakeKubeApi();
-  readonly errors: unknown[] = [];
-  controller = this.#another();
-
-  #another(): VerificationController {
-    return new VerificationController({
-      client: this.api,
-      cache: this.script.cache,
-      clock: this.script.clock,
-      pods: { launcherImage: 'launcher', user: 1000 },
-      onError: (error) => this.errors.push(error),
-    });
-  }
-
-  /** Another replica leads. */
-  fail(): void {
-    this.controller = this.#another();
-  }
-
-  async checkpoint(
-    more: { readonly step?: number; readonly verify?: string; readonly status?: Checkpoint['status'] } = {},
-  ): Promise<string> {
-    const { step = 20, verify, status = { state: 'Complete' as const } } = more;
-    const made = aCheckpoint({ step });
-    const annotations = verify === undefined ? {} : { annotations: { [ANNOTATIONS.verify]: verify } };
-    const { name } = made.metadata;
-    await this.api.create(checkpointsPath({ namespace }), {
-      ...made,
-      metadata: { name, namespace, ...annotations },
-      status,
-    });
-    this.see();
-    return name;
-  }
-
-  /** The watch brings what the server holds. */
-  see(): void {
-    for (const one of this.api.objects<Checkpoint & KubeObject>(checkpointsPath()))
-      this.script.cache.checkpoints.cached.upsert(one);
-  }
-
-  async reconcile(): Promise<void> {
-    await this.controller.reconcile();
-    this.see();
-  }
-
-  get pods(): readonly RawPod[] {
-    return this.api.objects<RawPod>(podsPath()).filter(({ metadata }) => metadata.labels?.[LABELS.worker] === 'verify');
-  }
-
-  /** The kubelet reports that the only pod ended, on that node, with that message. */
-  async ends(message: unknown, node = 'node-a'): Promise<void> {
-    const name = this.pods[0]?.metadata.name ?? '';
-    const text = typeof message === 'string' ? message : JSON.stringify(message);
-    const status = {
-      phase: 'Succeeded',
-      containerStatuses: [{ state: { terminated: { message: text, reason: 'Completed' } } }],
-    };
-    await this.api.patch(podsPath({ namespace, name }), { spec: { nodeName: node }, status }, { type: 'merge' });
-    await this.reconcile();
-  }
-
-  status(step = 20): Checkpoint['status'] {
-    return this.api.objects<Checkpoint & KubeObject>(checkpointsPath()).find(({ spec }) => spec.step === step)?.status;
-  }
-}
-
-async function asked(verify = 'V3', status?: Checkpoint['status']): Promise<World> {
-  const world = new World();
+async function asked(verify = 'V3', status?: Checkpoint['status']): Promise<VerificationWorld> {
+  const world = new VerificationWorld();
   await world.checkpoint({ verify, ...(status === undefined ? {} : { status }) });
   await world.reconcile();
   return world;
@@ -178,7 +89,7 @@ describe('a checkpoint that a user asks to verify', () => {
   });
 
   it('says why where the cluster rejects the pod', async () => {
-    const world = new World();
+    const world = new VerificationWorld();
     world.api.interfere = ({ verb, path }) => {
       if (verb === 'create' && path.endsWith('/pods'))
         throw new KubeApiError({ status: 403, reason: 'Forbidden', message: 'exceeded quota: gpus' });
@@ -220,7 +131,7 @@ describe('a checkpoint that a user asks to verify', () => {
   });
 
   it('tries once a minute while a pod of another program has the name', async () => {
-    const world = new World();
+    const world = new VerificationWorld();
     const name = `${await world.checkpoint({ verify: 'V3' })}-verify`;
     await world.api.create(podsPath({ namespace }), { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace } });
     let creations = 0;
@@ -233,7 +144,7 @@ describe('a checkpoint that a user asks to verify', () => {
   });
 
   it('is not judged by a pod of the same name that somebody else made', async () => {
-    const world = new World();
+    const world = new VerificationWorld();
     const name = `${await world.checkpoint({ verify: 'V3' })}-verify`;
     const labels = { [LABELS.worker]: 'verify' };
     await world.api.create(podsPath({ namespace }), {
@@ -279,8 +190,11 @@ describe('other content', () => {
 });
 
 describe('where the claim', () => {
-  const mounted = async (mode: string, otherThan: Checkpoint['status'] = { state: 'Complete' }): Promise<World> => {
-    const world = new World();
+  const mounted = async (
+    mode: string,
+    otherThan: Checkpoint['status'] = { state: 'Complete' },
+  ): Promise<VerificationWorld> => {
+    const world = new VerificationWorld();
     const job = aTrainingJob();
     world.script.pod('trainer', { job, nodeName: 'node-a' });
     const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'checkpoints', namespace } };
@@ -309,7 +223,7 @@ describe('where the claim', () => {
 });
 
 it('asks a quiet cluster nothing, once it has seen that it is quiet', async () => {
-  const world = new World();
+  const world = new VerificationWorld();
   const asked: string[] = [];
   world.api.interfere = ({ verb }) => void asked.push(verb);
   await world.checkpoint();
@@ -319,7 +233,7 @@ it('asks a quiet cluster nothing, once it has seen that it is quiet', async () =
 });
 
 it('verifies two in a namespace at once, the newest first, and goes on as another leader', async () => {
-  const world = new World();
+  const world = new VerificationWorld();
   for (const step of [10, 20, 30]) await world.checkpoint({ step, verify: 'V2' });
   await world.reconcile();
   world.fail();

@@ -1,4 +1,4 @@
-/** Verifies checkpoints in pods of their own, on request and in doubt, and records what they find. */
+/** Verifies checkpoints in pods of their own, on request, in doubt and in the background, and records what they find. */
 import {
   ANNOTATIONS,
   type Checkpoint,
@@ -9,11 +9,19 @@ import {
 } from '@coxswain/api-types';
 import { isAlreadyExists, isConflict, isNotFound, isRefusal, sleep, type Clock, type KubeClient } from '@coxswain/kube';
 import type { KubeObject } from '@coxswain/kube';
-import { type WantedVerification, wantedVerifications, withUndone, withVerdict } from '@coxswain/lifecycle';
+import {
+  backgroundVerifications,
+  isFinished,
+  verificationsInTurn,
+  type WantedVerification,
+  wantedVerifications,
+  withUndone,
+  withVerdict,
+} from '@coxswain/lifecycle';
 import { parseForeignJson, safeText } from '@coxswain/safe-text';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
-import { BY_JOB } from '../cluster/indexes.ts';
-import { checkpointsPath, claimsPath, podsPath } from '../cluster/paths.ts';
+import { checkpointsPath, podsPath } from '../cluster/paths.ts';
+import { ClaimPlaces } from './claim-places.ts';
 import { MOST_SECONDS, workerPod, workerPodName, type WorkerContext } from './verification-pod.ts';
 
 /** Parts of the controller. `client` must reject writes while this process does not lead. */
@@ -22,19 +30,21 @@ export interface VerificationControllerParts {
   readonly cache: Pick<ClusterCache, 'checkpoints' | 'jobs' | 'placements' | 'pods'>;
   readonly clock: Clock;
   readonly pods: Pick<WorkerContext, 'launcherImage' | 'user'>;
+  /** Bytes that workers may read in an hour before none is started in the background; 0: none is. */
+  readonly backgroundBytesPerHour: number;
   readonly onError: (error: unknown) => void;
 }
 
 const INTERVAL_MS = 10_000;
-/** Pods at once: each reads storage that jobs save to. */
-const MOST_IN_ALL = 8;
-const MOST_IN_NAMESPACE = 2;
 /** Time in which a pod has to start. */
 const START_MS = 900_000;
 /** Between two tries of the same checkpoint that came to nothing. */
 const AGAIN_MS = 3_600_000;
+/** The same in the background, where no user waits. */
+const AGAIN_IN_BACKGROUND_MS = 86_400_000;
 /** Between two looks at a claim that is mounted elsewhere, or at a pod of another program that has the name. */
 const WAITS_MS = 60_000;
+const WAITS_IN_BACKGROUND_MS = 600_000;
 const MOST_REASON_CHARACTERS = 512;
 
 type CheckpointObject = Checkpoint & KubeObject;
@@ -53,13 +63,17 @@ interface WorkerPod extends KubeObject {
 /** One pod for each checkpoint at most, found by its name. No state is kept but when to try again, so that another leader goes on. */
 export class VerificationController {
   readonly #parts: VerificationControllerParts;
-  /** By {@link tryKey}, in monotonic milliseconds. */
+  /** By {@link tryKey}, and by {@link backgroundKey}, in monotonic milliseconds. */
   readonly #notBefore = new Map<string, number>();
+  /** By namespace: a number that grows. */
+  readonly #lastTurns = new Map<string, number>();
+  readonly #places: ClaimPlaces;
   /** Pods can be there: after a change of leader, and as long as the last list had some. */
   #mayHavePods = true;
 
   constructor(parts: VerificationControllerParts) {
     this.#parts = parts;
+    this.#places = new ClaimPlaces(parts);
   }
 
   /** Reconciles at intervals until `signal` aborts. Never rejects. */
@@ -75,40 +89,84 @@ export class VerificationController {
     const { client, cache } = this.#parts;
     const checkpoints = cache.checkpoints.all();
     // A quiet cluster is asked nothing.
-    if (!this.#mayHavePods && wantedVerifications(checkpoints).length === 0) return;
+    if (!this.#mayHavePods && this.#wanted(checkpoints).length === 0) return;
     const { items } = await client.list<WorkerPod>(podsPath(), { labelSelector: `${LABELS.worker}=verify` });
     const nowMs = this.#parts.clock.monotonicMs();
     for (const [key, atMs] of this.#notBefore) if (atMs < nowMs) this.#notBefore.delete(key);
     const pods = new Map(items.map((pod) => [keyOf(pod.metadata), pod]));
     this.#mayHavePods = items.length > 0;
-    const running = new Map<string, number>();
+    const running = new Map<string, WantedVerification['why'][]>();
     for (const checkpoint of checkpoints) {
-      const pod = pods.get(keyOf({ ...checkpoint.metadata, name: workerPodName(checkpoint) }));
+      const pod = pods.get(podKey(checkpoint));
       if (pod === undefined || !isOwnedBy(pod, checkpoint)) continue;
       await this.#attempt(async () => {
-        if (!(await this.#observe(checkpoint, pod))) count(running, checkpoint.metadata.namespace);
+        if (await this.#observe(checkpoint, pod)) return;
+        const wanted = wantedOf(checkpoint);
+        if (await this.#givesWay(wanted, pod)) return;
+        const { namespace = '' } = checkpoint.metadata;
+        running.set(namespace, [...(running.get(namespace) ?? []), wanted.why]);
       });
     }
-    for (const wanted of wantedVerifications(checkpoints)) {
-      const { metadata } = wanted.checkpoint;
-      if (pods.has(keyOf({ ...metadata, name: workerPodName(wanted.checkpoint) }))) continue;
-      const all = [...running.values()].reduce((sum, one) => sum + one, 0);
-      if (all >= MOST_IN_ALL) return;
-      if ((running.get(metadata.namespace ?? '') ?? 0) >= MOST_IN_NAMESPACE) continue;
-      if (this.#parts.clock.monotonicMs() < (this.#notBefore.get(tryKey(wanted)) ?? 0)) continue;
+    const waiting = this.#wanted(checkpoints).filter(({ checkpoint }) => !pods.has(podKey(checkpoint)));
+    await this.#startInTurn(waiting, running);
+  }
+
+  #wanted(checkpoints: readonly CheckpointObject[]): readonly WantedVerification[] {
+    const wanted = wantedVerifications(checkpoints);
+    const asked = new Set(wanted.map(({ checkpoint }) => checkpoint));
+    const background = backgroundVerifications(checkpoints, {
+      bytesPerHour: this.#parts.backgroundBytesPerHour,
+      nowMs: this.#parts.clock.now().getTime(),
+      hasJob: (checkpoint) => this.#livingJobOf(checkpoint) !== undefined,
+    });
+    return [...wanted, ...background.filter(({ checkpoint }) => !asked.has(checkpoint as CheckpointObject))].filter(
+      (one) => this.#isDue(one),
+    );
+  }
+
+  #isDue(wanted: WantedVerification): boolean {
+    const nowMs = this.#parts.clock.monotonicMs();
+    const keys = wanted.why === 'Background' ? [tryKey(wanted), backgroundKey(wanted)] : [tryKey(wanted)];
+    return keys.every((key) => nowMs >= (this.#notBefore.get(key) ?? 0));
+  }
+
+  async #startInTurn(
+    waiting: readonly WantedVerification[],
+    running: ReadonlyMap<string, WantedVerification['why'][]>,
+  ): Promise<void> {
+    const turns = verificationsInTurn(waiting, {
+      running,
+      lastTurns: this.#lastTurns,
+      isWaitedFor: ({ checkpoint }) => {
+        const job = this.#livingJobOf(checkpoint);
+        return job !== undefined && !isFinished(job);
+      },
+    });
+    for (let turn = turns.next(); turn.done !== true;) {
+      const wanted = turn.value;
+      let isStarted = false;
       await this.#attempt(async () => {
-        if (await this.#start(wanted)) count(running, metadata.namespace);
+        isStarted = this.#isDue(wanted) && (await this.#start(wanted));
       });
+      if (isStarted) this.#takeTurn(wanted);
+      turn = turns.next(isStarted);
     }
+  }
+
+  #takeTurn({ checkpoint }: WantedVerification): void {
+    this.#lastTurns.set(checkpoint.metadata.namespace ?? '', 1 + Math.max(0, ...this.#lastTurns.values()));
   }
 
   /** Returns whether the pod is over: its answer is recorded and it is deleted. */
   async #observe(checkpoint: CheckpointObject, pod: WorkerPod): Promise<boolean> {
     const outcome = this.#outcomeOf(pod);
     if (outcome === 'running') return false;
+    if (typeof outcome !== 'string' && isRecorded(checkpoint, pod)) {
+      await this.#delete(pod);
+      return true;
+    }
     // Before it is recorded: what is wanted after that, such as the view of another node, is another try.
-    const [wanted] = wantedVerifications([checkpoint]);
-    if (wanted !== undefined) this.#notBefore.set(tryKey(wanted), this.#parts.clock.monotonicMs() + AGAIN_MS);
+    this.#retryLater(wantedOf(checkpoint));
     if (typeof outcome === 'string') await this.#giveUp(checkpoint, outcome);
     else await this.#record(checkpoint, pod, outcome);
     // After the status, so that a crash in between repeats the reading and not the verification.
@@ -134,7 +192,7 @@ export class VerificationController {
     const { verification, contents, unread } = answer;
     if (verification === undefined)
       return await this.#giveUp(checkpoint, safeText(unread ?? 'the worker says nothing', MOST_REASON_CHARACTERS));
-    const node = typeof pod.spec?.nodeName === 'string' ? pod.spec.nodeName : undefined;
+    const node = nodeOf(pod);
     const seen = {
       ...verification,
       by: 'Worker' as const,
@@ -146,20 +204,28 @@ export class VerificationController {
     await this.#write(checkpoint, withVerdict(checkpoint, { verification: seen, contents, epoch }));
   }
 
-  async #giveUp(checkpoint: CheckpointObject, why: string): Promise<void> {
-    const status = withUndone(checkpoint, `${why}. It is tried again in an hour.`);
+  async #giveUp(checkpoint: CheckpointObject, why: string, kind: 'Unread' | 'Rejected' = 'Unread'): Promise<void> {
+    const wanted = wantedOf(checkpoint);
+    const isBackground = wanted.why === 'Background';
+    if (isBackground) this.#notBefore.set(backgroundKey(wanted), this.#parts.clock.monotonicMs() + AGAIN_MS);
+    // Of what no user asked for, only what a pod could not read is reported.
+    if (isBackground && kind === 'Rejected') return;
+    const status = withUndone(checkpoint, `${why}. It is tried again in ${isBackground ? 'a day' : 'an hour'}.`);
     if (status !== undefined) await this.#write(checkpoint, status);
+  }
+
+  #retryLater(wanted: WantedVerification): void {
+    const afterMs = wanted.why === 'Background' ? AGAIN_IN_BACKGROUND_MS : AGAIN_MS;
+    this.#notBefore.set(tryKey(wanted), this.#parts.clock.monotonicMs() + afterMs);
   }
 
   /** Returns whether the pod was created. */
   async #start(wanted: WantedVerification): Promise<boolean> {
     const { checkpoint } = wanted;
     const { namespace } = checkpoint.metadata;
-    const place = await this.#placeOf(wanted);
+    const place = await this.#places.placeOf(wanted);
     if ('waits' in place) {
-      this.#notBefore.set(tryKey(wanted), this.#parts.clock.monotonicMs() + WAITS_MS);
-      const status = withUndone(checkpoint, place.waits);
-      if (status !== undefined) await this.#write(checkpoint, status);
+      await this.#wait(wanted, place.waits);
       return false;
     }
     const job = this.#jobOf(checkpoint);
@@ -176,30 +242,37 @@ export class VerificationController {
         return false;
       }
       if (!isRefusal(error)) throw error;
-      this.#notBefore.set(tryKey(wanted), this.#parts.clock.monotonicMs() + AGAIN_MS);
-      await this.#giveUp(checkpoint, `the cluster rejects its pod: ${(error as Error).message}`);
+      this.#retryLater(wanted);
+      await this.#giveUp(checkpoint, `the cluster rejects its pod: ${(error as Error).message}`, 'Rejected');
       return false;
     }
   }
 
-  /** Where the claim can be mounted now. A claim of one node is read where the pods of its job are. */
-  async #placeOf({
-    checkpoint,
-    otherThan,
-  }: WantedVerification): Promise<{ readonly node: string | undefined } | { readonly waits: string }> {
-    const { claimName: name, bucket, jobUid } = checkpoint.spec;
-    if (bucket !== undefined) return { node: undefined };
-    const path = claimsPath({ namespace: checkpoint.metadata.namespace, name });
-    const modes = modesOf(await this.#getOrUndefined(path));
-    if (modes.length === 0 || modes.some((mode) => mode === 'ReadWriteMany' || mode === 'ReadOnlyMany'))
-      return { node: undefined };
-    const mounted = this.#parts.cache.pods.cached
-      .byIndex(BY_JOB, jobUid)
-      .find(({ terminal, nodeName }) => !terminal && nodeName !== undefined);
-    if (mounted?.nodeName === undefined) return { node: undefined };
-    if (modes.every((mode) => mode === 'ReadWriteOncePod') || otherThan.includes(mounted.nodeName))
-      return { waits: `claim ${name} is mounted on ${mounted.nodeName}; the verification waits until it is free.` };
-    return { node: mounted.nodeName };
+  /** A save of a claim that a job has begun to use is read later. Returns whether its pod is deleted. */
+  async #givesWay(wanted: WantedVerification, pod: WorkerPod): Promise<boolean> {
+    if (wanted.why !== 'Background') return false;
+    const place = await this.#places.placeOf(wanted);
+    if (!('waits' in place)) return false;
+    await this.#wait(wanted, place.waits);
+    await this.#delete(pod);
+    return true;
+  }
+
+  async #wait(wanted: WantedVerification, why: string): Promise<void> {
+    const nowMs = this.#parts.clock.monotonicMs();
+    if (wanted.why === 'Background') {
+      this.#notBefore.set(backgroundKey(wanted), nowMs + WAITS_IN_BACKGROUND_MS);
+      return;
+    }
+    this.#notBefore.set(tryKey(wanted), nowMs + WAITS_MS);
+    const status = withUndone(wanted.checkpoint, why);
+    if (status !== undefined) await this.#write(wanted.checkpoint, status);
+  }
+
+  /** The job that saved the checkpoint, unless it is gone or being deleted. */
+  #livingJobOf(checkpoint: Checkpoint): TrainingJob | undefined {
+    const job = this.#jobOf(checkpoint);
+    return job?.metadata.deletionTimestamp === undefined ? job : undefined;
   }
 
   #jobOf({ spec, metadata }: CheckpointObject | Checkpoint): (TrainingJob & KubeObject) | undefined {
@@ -227,15 +300,6 @@ export class VerificationController {
     }
   }
 
-  async #getOrUndefined(path: string): Promise<unknown> {
-    try {
-      return await this.#parts.client.get(path);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  }
-
   async #attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -256,8 +320,19 @@ function tryKey({ checkpoint, level, otherThan }: WantedVerification): string {
   return [uid, level, annotations?.[ANNOTATIONS.verify] ?? '', ...otherThan].join(' ');
 }
 
-function count(running: Map<string, number>, namespace = ''): void {
-  running.set(namespace, (running.get(namespace) ?? 0) + 1);
+/** In the background, all saves of a claim wait after one that came to nothing: the quota or the storage is the likely reason. */
+function backgroundKey({ checkpoint }: WantedVerification): string {
+  return `background ${checkpoint.metadata.namespace ?? ''} ${checkpoint.spec.claimName}`;
+}
+
+/** Why a checkpoint has a pod. What no user asked for, and is not in doubt, is read in the background. */
+function wantedOf(checkpoint: CheckpointObject): WantedVerification {
+  const [wanted] = wantedVerifications([checkpoint]);
+  return wanted ?? { checkpoint, level: 'V2', why: 'Background', otherThan: [] };
+}
+
+function podKey(checkpoint: Checkpoint): string {
+  return keyOf({ ...checkpoint.metadata, name: workerPodName(checkpoint) });
 }
 
 /** A pod of the same name that somebody else made says nothing of the checkpoint. */
@@ -265,6 +340,17 @@ function isOwnedBy({ metadata }: WorkerPod, checkpoint: Checkpoint): boolean {
   return (metadata.ownerReferences ?? []).some(
     ({ kind, uid }) => kind === 'Checkpoint' && uid === checkpoint.metadata.uid,
   );
+}
+
+/** Whether an operator that ended before it deleted the pod has written its verdict: a second one would count as another verification. */
+function isRecorded({ status }: Checkpoint, pod: WorkerPod): boolean {
+  const { verification } = status ?? {};
+  if (verification?.by !== 'Worker' || verification.node !== nodeOf(pod)) return false;
+  return Date.parse(verification.at) >= Date.parse(pod.metadata.creationTimestamp ?? '');
+}
+
+function nodeOf({ spec }: WorkerPod): string | undefined {
+  return text(spec?.nodeName);
 }
 
 function answerOf(pod: WorkerPod): WorkerAnswer | undefined {
@@ -299,11 +385,6 @@ function describeWaiting(pod: WorkerPod): string {
     : undefined;
   const message = text(field(scheduled, 'message'));
   return message === undefined ? '' : `: ${safeText(message, 256)}`;
-}
-
-function modesOf(claim: unknown): readonly string[] {
-  const modes = field(field(claim, 'spec'), 'accessModes');
-  return Array.isArray(modes) ? modes.filter((mode) => typeof mode === 'string') : [];
 }
 
 function field(value: unknown, name: string): unknown {

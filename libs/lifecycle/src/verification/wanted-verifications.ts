@@ -6,23 +6,19 @@ import { isFoundBroken } from '@coxswain/checkpoint';
 export interface WantedVerification {
   readonly checkpoint: Checkpoint;
   readonly level: VerificationLevel;
-  readonly why: 'Requested' | 'Suspected';
+  /** Background: no user asked for it, and nothing is held against the checkpoint. */
+  readonly why: 'Requested' | 'Suspected' | 'Background';
   /** Nodes that have already read it: only another one can confirm what they found. */
   readonly otherThan: readonly string[];
 }
 
 const REQUEST = /^(V[0-3])(?: (\d{4}-\d\d-\d\dT[\d:.]+Z))?$/;
 
-/** Those that users asked for first, and then those in doubt; of each the newest step first. */
+/** Those that users asked for, and those in doubt. Which of them is next is a matter of turns. */
 export function wantedVerifications(checkpoints: readonly Checkpoint[]): readonly WantedVerification[] {
-  const wanted = checkpoints
+  return checkpoints
     .filter(({ metadata, status }) => metadata.deletionTimestamp === undefined && status !== undefined)
     .flatMap((checkpoint) => requestOf(checkpoint) ?? doubtOf(checkpoint) ?? []);
-  return wanted.toSorted(
-    (one, other) =>
-      Number(one.why === 'Suspected') - Number(other.why === 'Suspected') ||
-      other.checkpoint.spec.step - one.checkpoint.spec.step,
-  );
 }
 
 /** Value of the annotation that asks for a verification: a level, and since when it counts. Hostile or mistyped: undefined. */
