@@ -1,6 +1,6 @@
 /** Which checkpoints does a worker verify, how closely, and on which nodes not? */
-import { ANNOTATIONS, type Checkpoint, VERIFICATION_LEVELS, type VerificationLevel } from '@coxswain/api-types';
-import { isFoundBroken } from '@coxswain/checkpoint';
+import type { Checkpoint, VerificationLevel } from '@coxswain/api-types';
+import { isAsClose, isFoundBroken, pendingVerification } from '@coxswain/checkpoint';
 
 /** A verification that a worker is to do. */
 export interface WantedVerification {
@@ -10,8 +10,6 @@ export interface WantedVerification {
   /** Nodes that have already read it: only another one can confirm what they found. */
   readonly otherThan: readonly string[];
 }
-
-const REQUEST = /^(V[0-3])(?: (\d{4}-\d\d-\d\dT[\d:.]+Z))?$/;
 
 /** Those that users asked for first, and then those in doubt; of each the newest step first. */
 export function wantedVerifications(checkpoints: readonly Checkpoint[]): readonly WantedVerification[] {
@@ -25,17 +23,9 @@ export function wantedVerifications(checkpoints: readonly Checkpoint[]): readonl
   );
 }
 
-/** Value of the annotation that asks for a verification: a level, and since when it counts. Hostile or mistyped: undefined. */
 function requestOf(checkpoint: Checkpoint): WantedVerification | undefined {
-  const [, level, since] = REQUEST.exec(checkpoint.metadata.annotations?.[ANNOTATIONS.verify] ?? '') ?? [];
-  if (level === undefined) return undefined;
-  const wanted = level as VerificationLevel;
-  const { verification } = checkpoint.status ?? {};
-  const isDone =
-    verification?.by === 'Worker' &&
-    isAsClose(verification.level, wanted) &&
-    (since === undefined || Date.parse(verification.at) >= Date.parse(since));
-  return isDone ? undefined : { checkpoint, level: wanted, why: 'Requested', otherThan: [] };
+  const request = pendingVerification(checkpoint);
+  return request && { checkpoint, level: request.level, why: 'Requested', otherThan: [] };
 }
 
 /** One that a node found damaged, or that could not be loaded: all of its bytes are read once by another node. */
@@ -52,9 +42,4 @@ function doubtOf(checkpoint: Checkpoint): WantedVerification | undefined {
   const node = isFoundBroken(checkpoint) ? verification?.node : undefined;
   if (node !== undefined) nodes.add(node);
   return { checkpoint, level: 'V3', why: 'Suspected', otherThan: [...nodes] };
-}
-
-/** Whether a verification of `level` answers a request for `wanted`. */
-export function isAsClose(level: VerificationLevel, wanted: VerificationLevel): boolean {
-  return VERIFICATION_LEVELS.indexOf(level) >= VERIFICATION_LEVELS.indexOf(wanted);
 }
