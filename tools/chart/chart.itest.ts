@@ -1,4 +1,4 @@
-import { API_GROUP_VERSION, LABELS, POD_FINALIZER, SCHEDULING_GATE } from '@coxswain/api-types';
+import { ANNOTATIONS, API_GROUP_VERSION, LABELS, POD_FINALIZER, SCHEDULING_GATE } from '@coxswain/api-types';
 import type { PolicyRule } from '@coxswain/kube';
 import { startControlPlane, SYSTEM_NAMESPACE, waitFor, type ControlPlane } from '@coxswain/local-cluster';
 import { readFileSync } from 'node:fs';
@@ -195,6 +195,7 @@ describe('the real API server', () => {
     const namespace = 'tenants';
     const asTenant = ['--as', 'tenant-admin', '-n', namespace];
     const asOperator = ['--as', `system:serviceaccount:${SYSTEM_NAMESPACE}:coxswain-operator`, '-n', namespace];
+    const asApi = ['--as', `system:serviceaccount:${SYSTEM_NAMESPACE}:coxswain-api`, '-n', namespace];
     const asController = (name: string): readonly string[] => [
       '--as',
       `system:serviceaccount:kube-system:${name}`,
@@ -229,6 +230,7 @@ describe('the real API server', () => {
       await plane.kubectl(['apply', '-f', LOCAL_ROLES]);
       await grant(['tenant-admin', 'storage-migration'], rules);
       await create(asOperator, aPlacement('made-by-the-operator'));
+      await create(asOperator, aCheckpoint('annotated', { annotations: { note: 'of others' } }));
       await create(asTenant, aJob('mine'));
       // A policy holds a moment after it was made.
       await waitFor(async () => create(asTenant, aPlacement('probe')).then(...refusedOr(/manage/)), {
@@ -267,6 +269,35 @@ describe('the real API server', () => {
           input: JSON.stringify(object),
         });
       });
+    });
+
+    it.each<[string, object, RegExp | undefined]>([
+      ['pin it', { annotations: { [ANNOTATIONS.pin]: 'baseline' } }, undefined],
+      [
+        'ask for a verification, and unpin it',
+        { annotations: { [ANNOTATIONS.pin]: null, [ANNOTATIONS.verify]: 'V3' } },
+        undefined,
+      ],
+      ['set another annotation', { annotations: { [ANNOTATIONS.ranks]: '0' } }, /only the Coxswain operator writes/],
+      ['set both', { annotations: { [ANNOTATIONS.pin]: 'x', other: 'x' } }, /only the Coxswain operator writes/],
+      ['remove an annotation of others', { annotations: { note: null } }, /only the Coxswain operator writes/],
+      ['change a label', { labels: { team: 'vision' } }, /only the Coxswain operator writes/],
+      ['change an owner', { ownerReferences: [AS_OWNER] }, /only the Coxswain operator writes/],
+      ['change its finalizers', HELD.metadata, /only the Coxswain operator writes/],
+    ])('of a checkpoint the API may pin and verify and no more: %s', async (_what, metadata, refusal) => {
+      const written = patch(asApi, ['tckpt', 'annotated', '--dry-run=server'], { metadata });
+      await (refusal === undefined
+        ? expect(written).resolves.toMatch(/patched/)
+        : expect(written).rejects.toThrow(refusal));
+    });
+
+    it('nor may the API write a status, or the namespace admin an annotation', async () => {
+      const statusOf = ['tckpt', 'annotated', '--subresource=status'];
+      await expect(patch(asApi, statusOf, status('Damaged'))).rejects.toThrow(/cannot (?:get|patch) resource/);
+      const pinned = { metadata: { annotations: { [ANNOTATIONS.pin]: 'x' } } };
+      await expect(patch(asTenant, ['tckpt', 'annotated'], pinned)).rejects.toThrow(
+        /only the Coxswain operator writes/,
+      );
     });
 
     it('the garbage collector removes finalizers, and a migration of storage writes objects as they are', async () => {
@@ -376,10 +407,10 @@ function aPlacement(name: string): unknown {
   return { apiVersion: 'training.coxswain.dev/v1alpha1', kind: 'Placement', metadata: { name }, spec };
 }
 
-function aCheckpoint(name: string): unknown {
+function aCheckpoint(name: string, metadata: object = {}): unknown {
   const saved = { format: 'torch_dcp', bytes: 1, files: 1, manifestSha256: 'a'.repeat(64) };
   const spec = { ...ABOUT, step: 1, claimName: 'checkpoints', path: 'mine/1', ...saved };
-  return { apiVersion: 'training.coxswain.dev/v1alpha1', kind: 'Checkpoint', metadata: { name }, spec };
+  return { apiVersion: 'training.coxswain.dev/v1alpha1', kind: 'Checkpoint', metadata: { name, ...metadata }, spec };
 }
 
 function aJob(name: string): unknown {

@@ -5,7 +5,10 @@ import {
   ApiTokenCreated,
   ApiTokenList,
   ApiTokenRotate,
+  CheckpointDetail,
   CheckpointList,
+  CheckpointPage,
+  CheckpointVerifyRequest,
   ClusterFabric,
   EngineList,
   FabricChanges,
@@ -90,6 +93,9 @@ const ANSWERS = [
   StepList,
   RankMap,
   CheckpointList,
+  CheckpointPage,
+  CheckpointDetail,
+  CheckpointVerifyRequest,
   JobGoodput,
   JobStacks,
   IncidentList,
@@ -186,6 +192,22 @@ const ROOTS = `type Query {
   job(project: String!, id: ID!): Job
   "Saved states of a job, oldest first."
   checkpoints(project: String!, jobId: ID!): CheckpointList
+  "Checkpoints of a project, newest first; good: those that training may resume from and that nothing is held against. Project \\"-\\": of the whole cluster (administrators). pageSize: 1 to 500, default 50."
+  projectCheckpoints(
+    project: String!
+    "Id or name of the job that saved it."
+    job: String
+    name: String
+    "sound, damaged, incomplete, suspect, unverifiable, or none: it has no verification."
+    verdict: String
+    good: Boolean
+    "With those whose object was deleted."
+    deleted: Boolean
+    pageSize: Int
+    pageToken: String
+  ): CheckpointPage
+  "One checkpoint with its verifications."
+  checkpoint(project: String!, uid: ID!): CheckpointDetail
   layouts(project: String!): LayoutList
   layout(project: String!, id: ID!): StoredLayout
   plan(project: String!, id: ID!): StoredPlan
@@ -247,6 +269,12 @@ type Mutation {
   deleteJob(project: String!, id: ID!, specVersion: SafeInt): Boolean
   "In the middle of what its ranks are now; nothing is changed. With a rank, its pod alone is asked."
   takeStacks(project: String!, id: ID!, rank: Int): JobStacks
+  "Have a pod verify its bytes. level: V0 to V3, default V3."
+  verifyCheckpoint(project: String!, uid: ID!, level: String): CheckpointVerifyRequest
+  "Keep it, whatever the retention; a reason replaces the one before."
+  pinCheckpoint(project: String!, uid: ID!, reason: String!): CheckpointRecord
+  "Let retention have it again."
+  unpinCheckpoint(project: String!, uid: ID!): CheckpointRecord
   "Validate a layout and keep it."
   createLayout(project: String!, input: LayoutCreateInput!, idempotencyKey: String): StoredLayout
   "Ask what if; nothing runs. An idempotency key makes a repetition safe."

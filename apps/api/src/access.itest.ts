@@ -8,6 +8,7 @@ import { type AccessRule, FIELD_RULES, permitted, ROUTE_RULES } from './auth/acc
 import { aPlanRequest } from './testing/a-plan-request.ts';
 import { fieldQuestion, type Question, routeQuestion, type Things } from './testing/access-questions.ts';
 import { type ApiUnderTest, startApiUnderTest } from './testing/api-under-test.ts';
+import { mirrorCheckpoint } from './testing/mirrored-checkpoint.ts';
 import { migratedPostgres } from './testing/test-database.ts';
 
 /*
@@ -83,7 +84,8 @@ async function freshThings(submitter = api.adminToken): Promise<Things> {
   const job = await made<{ id: string }>(`/v1/projects/${OURS}/jobs`, { name, spec: aJobSpec() }, { token: submitter });
   const token = await made<{ id: string }>(`/v1/projects/${OURS}/tokens`, { name, role: 'viewer' });
   const webhook = await made<{ id: string }>(`/v1/projects/${OURS}/webhooks`, { url: 'https://hooks.example.com/' });
-  return { project: OURS, jobId: job.id, tokenId: token.id, webhookId: webhook.id, layoutId, planId };
+  const { uid = '' } = (await mirrorCheckpoint(api, { jobId: job.id })).metadata;
+  return { project: OURS, jobId: job.id, tokenId: token.id, webhookId: webhook.id, layoutId, planId, uid };
 }
 
 const read = new Map<string, Promise<Things>>();
@@ -103,6 +105,7 @@ const NOTHING: Things = {
   layoutId: ABSENT,
   planId: ABSENT,
   webhookId: ABSENT,
+  uid: ABSENT,
 };
 
 interface Answer {

@@ -55,6 +55,7 @@ beforeAll(async () => {
     layoutId: await make('layouts', { name: 'there', layout: { tensorParallelDegree: 2 } }),
     planId: await make('plans', aPlanRequest()),
     webhookId: await make('webhooks', { url: 'https://hooks.example.com/' }),
+    uid: 'none',
   };
 });
 

@@ -8,6 +8,8 @@ const READ = ['get', 'list', 'watch'] as const;
 export const JOB_NAMESPACE_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: [...READ, 'create', 'patch', 'delete'] },
   { apiGroups: [API_GROUP], resources: ['checkpoints', 'placements'], verbs: [...READ] },
+  // The admission policy lets who may `annotate` change two annotations alone: pin and verify.
+  { apiGroups: [API_GROUP], resources: ['checkpoints'], verbs: ['patch', 'annotate'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
   // Whether a claim exists that a job names which is to be checked.

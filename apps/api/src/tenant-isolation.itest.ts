@@ -4,6 +4,7 @@ import { ROUTE_RULES } from './auth/access-rules.ts';
 import { aPlanRequest } from './testing/a-plan-request.ts';
 import { routeQuestion, type Things } from './testing/access-questions.ts';
 import { type ApiUnderTest, startApiUnderTest } from './testing/api-under-test.ts';
+import { mirrorCheckpoint } from './testing/mirrored-checkpoint.ts';
 import { migratedPostgres } from './testing/test-database.ts';
 
 /*
@@ -27,9 +28,11 @@ beforeAll(async () => {
   stranger = await api.project('rivals', 'admin');
   const made = async (url: string, body: object): Promise<string> =>
     (await api.send('POST', url, { token: ours, body })).body.id as string;
+  const jobId = await made('/v1/projects/research/jobs', { name: 'secret', spec: aJobSpec() });
   things = {
     project: 'research',
-    jobId: await made('/v1/projects/research/jobs', { name: 'secret', spec: aJobSpec() }),
+    jobId,
+    uid: (await mirrorCheckpoint(api, { jobId })).metadata.uid ?? '',
     tokenId: await made('/v1/projects/research/tokens', { name: 'secret', role: 'viewer' }),
     layoutId: await made('/v1/projects/research/layouts', { name: 'secret', layout: { tensorParallelDegree: 4 } }),
     planId: await made('/v1/projects/research/plans', aPlanRequest()),
@@ -49,7 +52,9 @@ it('begins with a role that no policy binds', async () => {
   expect(seen.rows).toHaveLength(1);
 });
 
-const routes = Object.keys(ROUTE_RULES).filter((route) => /\{(jobId|tokenId|layoutId|planId|webhookId)\}/.test(route));
+const routes = Object.keys(ROUTE_RULES).filter((route) =>
+  /\{(jobId|tokenId|layoutId|planId|webhookId|uid)\}/.test(route),
+);
 
 it.each(routes)('%s finds nothing of another project, under its name or under the own one', async (route) => {
   for (const project of ['research', 'rivals']) {
@@ -59,11 +64,14 @@ it.each(routes)('%s finds nothing of another project, under its name or under th
   }
 });
 
-it.each(['jobs', 'layouts', 'tokens', 'plans'])('a list of %s shows none of another project', async (what) => {
-  const own = await api.send('GET', `/v1/projects/rivals/${what}`, { token: stranger });
-  expect(own.status).toBe(200);
-  expect(JSON.stringify(own.body)).not.toMatch(new RegExp(`secret|${things.planId}`));
-});
+it.each(['jobs', 'layouts', 'tokens', 'plans', 'checkpoints'])(
+  'a list of %s shows none of another project',
+  async (what) => {
+    const own = await api.send('GET', `/v1/projects/rivals/${what}`, { token: stranger });
+    expect(own.status).toBe(200);
+    expect(JSON.stringify(own.body)).not.toMatch(new RegExp(`secret|${things.planId}`));
+  },
+);
 
 it('the list of projects shows no other project', async () => {
   const { status, body } = await api.send('GET', '/v1/projects', { token: stranger });

@@ -15,7 +15,13 @@ export { TORCH_DIST, torchDistConverter } from './formats/torch-dist/torch-dist.
 export { END_BYTES, isTruncated } from './formats/torch-save.ts';
 export { CheckpointManifest } from './manifest.ts';
 export { type FoundSave, halfWrittenFormats, isSaveName, markerFiles, unmarkedSaves } from './half-written.ts';
-export { isFoundBroken, isNewer, newestRestorable } from './newest-restorable.ts';
+export { BROKEN_VERDICTS, isFoundBroken, isGood, isNewer, newestRestorable } from './newest-restorable.ts';
+export {
+  describeVerificationRequest,
+  isAsClose,
+  pendingVerification,
+  type VerificationRequest,
+} from './verification-request.ts';
 export { contentsOf, holdsOptimizer } from './contents-of.ts';
 export { bestSaveIntervalMs } from './save-interval.ts';
 export { describeUnlisted, halfUploadedSaves, UPLOAD_FILE } from './uploads.ts';

@@ -29,10 +29,20 @@ function isRestorable(checkpoint: Checkpoint, jobUid: string): boolean {
   );
 }
 
+/**
+ * Whether a catalogue calls it good: training may resume from it, and nothing is held against it. A suspect one is not good, though training may try it again.
+ */
+export function isGood(checkpoint: Checkpoint): boolean {
+  return isRestorable(checkpoint, checkpoint.spec.jobUid) && checkpoint.status?.suspect === undefined;
+}
+
+/** Verdicts that keep training from a checkpoint. */
+export const BROKEN_VERDICTS: readonly string[] = ['damaged', 'incomplete'];
+
 /** Whether the verification of its bytes found it damaged or incomplete. A later one, on another node, can find otherwise. */
 export function isFoundBroken({ status }: Pick<Checkpoint, 'status'>): boolean {
   const verdict = status?.verification?.verdict;
-  return verdict === 'damaged' || verdict === 'incomplete';
+  return verdict !== undefined && BROKEN_VERDICTS.includes(verdict);
 }
 
 /** Whether training would resume from `one` rather than from `other`. */

@@ -21,7 +21,7 @@ export interface CheckpointRow {
 }
 
 /** The checkpoint of a row as REST and GraphQL answer it. */
-export function toCheckpointRecord(row: CheckpointRow, jobId: string): CheckpointRecord {
+export function toCheckpointRecord(row: CheckpointRow, jobId: string | null): CheckpointRecord {
   return {
     ...row.spec,
     name: row.name,

@@ -25,6 +25,11 @@ export function trainingJobPath(job: { readonly namespace: string; readonly name
   });
 }
 
+/** One Checkpoint. */
+export function checkpointPath({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return resourcePath({ group: API_GROUP, version: API_VERSION, plural: 'checkpoints', namespace, name });
+}
+
 /** What the API server's Status says, without the request line that our client puts before it. */
 export function sentenceOf(error: unknown): string {
   return serverSentence(error).slice(0, 2_000);

@@ -26,6 +26,6 @@ import { RelatedRows } from './related-rows.ts';
     JobResolvers,
     JobRelationResolvers,
   ],
-  exports: [JobsService, JobHistoryService, RelatedRows, JobResolvers, JobRelationResolvers],
+  exports: [CheckCalls, JobsService, JobHistoryService, RelatedRows, JobResolvers, JobRelationResolvers],
 })
 export class JobsModule {}

@@ -3,6 +3,7 @@ import {
   type Checkpoint,
   CheckpointContents,
   CheckpointVerification,
+  MAX_PIN_CHARACTERS,
   NODE_LABELS,
   type Placement,
 } from '@coxswain/api-types';
@@ -20,8 +21,6 @@ export interface Vanished {
 
 /** Verifications of one checkpoint that are kept, the newest. */
 const MAX_VERIFICATIONS = 50;
-/** Longest reason of a pin. */
-const MAX_PIN_CHARACTERS = 256;
 
 /**
  * Writes a checkpoint’s row, never backwards, and its verification. What cannot be read of the status is left out. A release without the newest columns does

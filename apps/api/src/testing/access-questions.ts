@@ -10,11 +10,13 @@ export interface Things {
   readonly layoutId: string;
   readonly planId: string;
   readonly webhookId: string;
+  /** UID of a checkpoint of the job. */
+  readonly uid: string;
 }
 
 /** One request, over REST or GraphQL. */
 export interface Question {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly url: string;
   readonly body?: object;
 }
@@ -36,6 +38,7 @@ const newLayout: Input = () => ({ layout: { tensorParallelDegree: 2 } });
 const aRendering: Input = () => ({ engine: { name: 'command' }, layout: {} });
 const nothing: Input = () => ({});
 const LABELS = { team: 'vision' };
+const PIN = 'baseline of the paper';
 
 /** Bodies that the rules of each route let pass: what is refused is refused for who asks. */
 const BODIES: Readonly<Record<string, Input>> = {
@@ -57,6 +60,8 @@ const BODIES: Readonly<Record<string, Input>> = {
   'POST /v1/projects/{project}/jobs/{jobId}/resume': nothing,
   'POST /v1/projects/{project}/jobs/{jobId}/cancel': nothing,
   'POST /v1/projects/{project}/jobs/{jobId}/stacks': nothing,
+  'POST /v1/projects/{project}/checkpoints/{uid}/verify': nothing,
+  'PUT /v1/projects/{project}/checkpoints/{uid}/pin': () => ({ reason: PIN }),
   'POST /v1/projects/{project}/layouts': newLayout,
   'POST /v1/projects/{project}/plans': () => aPlanRequest(),
   'POST /v1/projects/{project}/renderings': aRendering,
@@ -67,7 +72,7 @@ export function routeQuestion(route: string, things: Things): Question {
   const [method = '', path = ''] = route.split(' ');
   const url = path.replace(/\{(\w+)\}/g, (_all, name: string) => things[name as keyof Things] ?? `no-${name}`);
   const body = BODIES[route]?.(things);
-  if ((method === 'POST' || method === 'PATCH') && body === undefined)
+  if (['POST', 'PUT', 'PATCH'].includes(method) && body === undefined)
     throw new Error(`${route} needs a body here that its rules let pass`);
   return {
     method: method as Question['method'],
@@ -132,6 +137,8 @@ function variablesOf({ name, args }: GraphQLField<unknown, unknown>, things: Thi
     if (arg.name === 'jobId') variables['jobId'] = things.jobId;
     // Of the cluster, and not there: who may ask is told that, and nobody else is.
     if (arg.name === 'snapshotId') variables['snapshotId'] = NO_SNAPSHOT;
+    if (arg.name === 'uid') variables['uid'] = things.uid;
+    if (arg.name === 'reason') variables['reason'] = PIN;
     if (arg.name === 'labels') variables['labels'] = LABELS;
     if (arg.name === 'input') variables['input'] = inputOf(name, things);
   }

@@ -31,7 +31,7 @@ export interface TestAnswer {
 export interface ApiUnderTest {
   readonly running: RunningApi;
   readonly adminToken: string;
-  send(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, request?: TestRequest): Promise<TestAnswer>;
+  send(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', url: string, request?: TestRequest): Promise<TestAnswer>;
   /** Makes a project with one namespace of the same name and a token in it. */
   project(name: string, role?: 'viewer' | 'operator' | 'admin'): Promise<string>;
   close(): Promise<void>;

@@ -7,9 +7,8 @@ import {
   type CheckpointVerification,
   MAX_EVIDENCE,
 } from '@coxswain/api-types';
-import { isFoundBroken } from '@coxswain/checkpoint';
+import { isAsClose, isFoundBroken } from '@coxswain/checkpoint';
 import { safeText } from '@coxswain/safe-text';
-import { isAsClose } from './wanted-verifications.ts';
 
 /** What a worker found. */
 export interface WorkerVerdict {

@@ -1,6 +1,6 @@
 /** Which checkpoints does a worker verify, how closely, and on which nodes not? */
-import { ANNOTATIONS, type Checkpoint, VERIFICATION_LEVELS, type VerificationLevel } from '@coxswain/api-types';
-import { isFoundBroken } from '@coxswain/checkpoint';
+import type { Checkpoint, VerificationLevel } from '@coxswain/api-types';
+import { isAsClose, isFoundBroken, pendingVerification } from '@coxswain/checkpoint';
 
 /** A verification that a worker is to do. */
 export interface WantedVerification {
@@ -12,8 +12,6 @@ export interface WantedVerification {
   readonly otherThan: readonly string[];
 }
 
-const REQUEST = /^(V[0-3])(?: (\d{4}-\d\d-\d\dT[\d:.]+Z))?$/;
-
 /** Those that users asked for, and those in doubt. Which of them is next is a matter of turns. */
 export function wantedVerifications(checkpoints: readonly Checkpoint[]): readonly WantedVerification[] {
   return checkpoints
@@ -21,17 +19,9 @@ export function wantedVerifications(checkpoints: readonly Checkpoint[]): readonl
     .flatMap((checkpoint) => requestOf(checkpoint) ?? doubtOf(checkpoint) ?? []);
 }
 
-/** Value of the annotation that asks for a verification: a level, and since when it counts. Hostile or mistyped: undefined. */
 function requestOf(checkpoint: Checkpoint): WantedVerification | undefined {
-  const [, level, since] = REQUEST.exec(checkpoint.metadata.annotations?.[ANNOTATIONS.verify] ?? '') ?? [];
-  if (level === undefined) return undefined;
-  const wanted = level as VerificationLevel;
-  const { verification } = checkpoint.status ?? {};
-  const isDone =
-    verification?.by === 'Worker' &&
-    isAsClose(verification.level, wanted) &&
-    (since === undefined || Date.parse(verification.at) >= Date.parse(since));
-  return isDone ? undefined : { checkpoint, level: wanted, why: 'Requested', otherThan: [] };
+  const request = pendingVerification(checkpoint);
+  return request && { checkpoint, level: request.level, why: 'Requested', otherThan: [] };
 }
 
 /** One that a node found damaged, or that could not be loaded: all of its bytes are read once by another node. */
@@ -48,9 +38,4 @@ function doubtOf(checkpoint: Checkpoint): WantedVerification | undefined {
   const node = isFoundBroken(checkpoint) ? verification?.node : undefined;
   if (node !== undefined) nodes.add(node);
   return { checkpoint, level: 'V3', why: 'Suspected', otherThan: [...nodes] };
-}
-
-/** Whether a verification of `level` answers a request for `wanted`. */
-export function isAsClose(level: VerificationLevel, wanted: VerificationLevel): boolean {
-  return VERIFICATION_LEVELS.indexOf(level) >= VERIFICATION_LEVELS.indexOf(wanted);
 }

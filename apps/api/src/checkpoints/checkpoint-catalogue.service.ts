@@ -1,0 +1,84 @@
+import type { CheckpointDetail, CheckpointPage, CheckpointVerification } from '@coxswain/api-types';
+import { DomainError } from '@coxswain/domain-error';
+import { firstOf, type Sql, type TenantDatabase } from '@coxswain/persistence';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Principal } from '../auth/principal.ts';
+import { ALL_PROJECTS, inScope, projectIdOf, readingScope } from '../auth/project-scope.ts';
+import { fittingPage } from '../http/page-bytes.ts';
+import { PageTokens } from '../http/page-token.ts';
+import { CLUSTER, type Cluster, PAGE_TOKENS, TENANT_DATABASE } from '../infrastructure/tokens.ts';
+import { catalogueQuery, type CatalogueRow, type CheckpointsQuery, ONE_CHECKPOINT } from './checkpoint-queries.ts';
+import { toCheckpointRecord } from './checkpoint-record.ts';
+
+/** Which checkpoint. */
+export interface CheckpointAddress {
+  readonly project: string;
+  readonly uid: string;
+}
+
+/** Checkpoints of a whole project, as the database mirrors them. The right to read a job includes them. */
+@Injectable()
+export class CheckpointCatalogueService {
+  readonly #database: TenantDatabase;
+  readonly #cluster: Cluster;
+  readonly #pageTokens: PageTokens;
+
+  constructor(
+    @Inject(TENANT_DATABASE) database: TenantDatabase,
+    @Inject(CLUSTER) cluster: Cluster,
+    @Inject(PAGE_TOKENS) pageTokens: PageTokens,
+  ) {
+    this.#database = database;
+    this.#cluster = cluster;
+    this.#pageTokens = pageTokens;
+  }
+
+  /** Newest first; of `-` those of every namespace that the caller sees. */
+  async list(principal: Principal, project: string, query: CheckpointsQuery): Promise<CheckpointPage> {
+    const question = { clusterId: this.#cluster.id, principal, project, action: 'job.read', work: 'list' } as const;
+    const { sql, scope } = await readingScope(this.#database, question);
+    const projectId = projectIdOf(scope);
+    const { pageSize, pageToken, ...filters } = query;
+    const tokenScope = `checkpoints/${projectId ?? ALL_PROJECTS}/${JSON.stringify(filters)}`;
+    const after = pageToken === undefined ? undefined : this.#pageTokens.read(tokenScope, pageToken);
+    const wanted = { clusterId: this.#cluster.id, projectId, query: filters, after, rows: pageSize + 1 };
+    const { text, parameters } = catalogueQuery(wanted);
+    const found = await sql.query<CatalogueRow>(text, parameters);
+    const rows = found.rows.slice(0, pageSize);
+    const items = [...fittingPage(rows.map((row) => toCheckpointRecord(row, row.job_id)))];
+    const last = rows[items.length - 1];
+    if (items.length === found.rows.length || last === undefined) return { items };
+    return { items, nextPageToken: this.#pageTokens.write(tokenScope, { key: last.at_text, id: last.uid }) };
+  }
+
+  /** NOT_FOUND if the project has no such checkpoint. One whose object was deleted is answered as it last was. */
+  get(principal: Principal, address: CheckpointAddress): Promise<CheckpointDetail> {
+    const question = { clusterId: this.#cluster.id, principal, project: address.project, action: 'job.read' } as const;
+    return inScope(this.#database, question, async (sql, scope) => {
+      const row = await findCheckpoint(sql, this.#cluster, { address, projectId: projectIdOf(scope) });
+      return { ...toCheckpointRecord(row, row.job_id), verifications: await this.#verifications(sql, row) };
+    });
+  }
+
+  async #verifications(sql: Sql, { uid }: CatalogueRow): Promise<CheckpointVerification[]> {
+    const found = await sql.query<{ verification: CheckpointVerification }>(
+      `SELECT verification FROM checkpoint_verifications WHERE cluster_id = $1 AND checkpoint_uid = $2
+        ORDER BY verified_at DESC LIMIT 50`,
+      [this.#cluster.id, uid],
+    );
+    return found.rows.map(({ verification }) => verification);
+  }
+}
+
+/** The row. NOT_FOUND if the project has none. */
+export async function findCheckpoint(
+  sql: Sql,
+  cluster: Cluster,
+  { address, projectId }: { readonly address: CheckpointAddress; readonly projectId: string | null },
+): Promise<CatalogueRow> {
+  const { project, uid } = address;
+  const row = firstOf(await sql.query<CatalogueRow>(ONE_CHECKPOINT, [cluster.id, projectId, uid]));
+  if (row !== undefined) return row;
+  const named = `project ${JSON.stringify(project)} has no checkpoint ${JSON.stringify(uid.slice(0, 63))}`;
+  throw new DomainError('NOT_FOUND', `${named}; its checkpoints are listed with their uid`);
+}
