@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { EXIT_CODES, INSPECT_CHECKPOINT } from '@coxswain/api-types';
+import { DELETE_CHECKPOINT, EXIT_CODES, INSPECT_CHECKPOINT } from '@coxswain/api-types';
+import { runDeletion } from './checkpoints/delete-checkpoint.ts';
 import { runWorker } from './checkpoints/worker.ts';
 import { runVerifier, VERIFY_CHECKPOINT } from './checkpoints/verifier-process.ts';
 import { WATCH_SAVES, watchSaves } from './engine-saves/watch-saves.ts';
@@ -44,6 +45,8 @@ async function main(args: readonly string[]): Promise<number> {
       return 0;
     case INSPECT_CHECKPOINT:
       return await runWorker(rest[0] ?? '', process.env);
+    case DELETE_CHECKPOINT:
+      return await runDeletion(rest[0] ?? '', process.env);
     case WATCH_SAVES:
       await watchSaves(rest[0] ?? '', { input: process.stdin, write: writeOut });
       return 0;

@@ -110,6 +110,7 @@ export type { EndedIncarnation, PassedOverCheckpoint } from './attempt.ts';
 export type { TrainingJob } from './training-job.ts';
 export type { TrainingJobSpecInput } from './training-job-spec.ts';
 export {
+  CheckpointDeletion,
   CheckpointResourceSpec,
   CheckpointResourceStatus,
   CheckpointSuspicion,
@@ -137,8 +138,16 @@ export {
   RecordedFabricNodes,
 } from './fabric-history.ts';
 export type { Checkpoint } from './checkpoint.ts';
-export { RetentionPolicy } from './retention-policy.ts';
-export { INSPECT_CHECKPOINT, WorkerAnswer, WorkerQuestion } from './checkpoint-worker.ts';
+export { CheckpointRetention, RetentionPolicy } from './retention-policy.ts';
+export {
+  DELETE_CHECKPOINT,
+  DeletionAnswer,
+  DeletionQuestion,
+  INSPECT_CHECKPOINT,
+  MAX_SURVIVORS,
+  WorkerAnswer,
+  WorkerQuestion,
+} from './checkpoint-worker.ts';
 export {
   CheckpointContents,
   CheckpointVerification,

@@ -101,7 +101,7 @@ export function workerPod({ checkpoint, level, otherThan }: WantedVerification, 
 const USER_FIELDS = ['runAsUser', 'runAsGroup', 'runAsNonRoot', 'fsGroup', 'supplementalGroups'];
 
 /** What a runtime says of the user that wrote the files. Nothing else of it is needed to read them. */
-function userOf(runtime: RuntimeSnapshot | undefined): {
+export function userOf(runtime: RuntimeSnapshot | undefined): {
   readonly pod: Json;
   readonly trainer: Json;
   readonly imagePullSecrets?: unknown;

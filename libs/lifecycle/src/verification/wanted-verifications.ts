@@ -17,6 +17,7 @@ const REQUEST = /^(V[0-3])(?: (\d{4}-\d\d-\d\dT[\d:.]+Z))?$/;
 export function wantedVerifications(checkpoints: readonly Checkpoint[]): readonly WantedVerification[] {
   const wanted = checkpoints
     .filter(({ metadata, status }) => metadata.deletionTimestamp === undefined && status !== undefined)
+    .filter(({ status }) => status?.deletion === undefined)
     .flatMap((checkpoint) => requestOf(checkpoint) ?? doubtOf(checkpoint) ?? []);
   return wanted.toSorted(
     (one, other) =>
