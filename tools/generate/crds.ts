@@ -84,6 +84,12 @@ const RESOURCES: readonly ResourceDefinition[] = [
         description: 'Why it could not be loaded; empty: nothing is held against it.',
       },
       { name: 'Bytes', type: 'integer', jsonPath: '.spec.bytes' },
+      {
+        name: 'Retention',
+        type: 'string',
+        jsonPath: '.status.retention.action',
+        description: 'What the retention policy decided; empty: no policy applies.',
+      },
       AGE,
     ],
   },

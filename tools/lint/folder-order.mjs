@@ -98,6 +98,7 @@ export const FOLDER_ORDER = {
     'installation',
     'process',
     'launchers',
+    'retention',
     'verification',
     'ingest',
     'fabric',
@@ -143,11 +144,12 @@ export const FOLDER_ORDER = {
     'trace',
     'settings.ts',
   ],
-  // reconciling; decisions; orders to launchers; verification of checkpoints; the next attempt; reasons to save or move; incidents; judging failures; quarantine of nodes; what is observed; who may end; notices on Nodes; what a status records
+  // reconciling; decisions; orders to launchers; which saves stay; verification of checkpoints; the next attempt; reasons to save or move; incidents; judging failures; quarantine of nodes; what is observed; who may end; notices on Nodes; what a status records
   'libs/lifecycle': [
     'perform',
     'decide',
     'launchers',
+    'retention',
     'verification',
     'epoch',
     'disruption',

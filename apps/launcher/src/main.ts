@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { EXIT_CODES, INSPECT_CHECKPOINT } from '@coxswain/api-types';
+import { DELETE_CHECKPOINT, EXIT_CODES, INSPECT_CHECKPOINT } from '@coxswain/api-types';
 import { prepareFromBucket } from './bucket/prepare-from-bucket.ts';
+import { runDeletion } from './checkpoints/delete-checkpoint.ts';
 import { runWorker } from './checkpoints/worker.ts';
 import { runVerifier, VERIFY_CHECKPOINT } from './checkpoints/verifier-process.ts';
 import { WATCH_SAVES, watchSaves } from './engine-saves/watch-saves.ts';
@@ -45,6 +46,8 @@ async function main(args: readonly string[]): Promise<number> {
       return 0;
     case INSPECT_CHECKPOINT:
       return await runWorker(rest[0] ?? '', process.env, (checkpoint) => prepareFromBucket(checkpoint, process.env));
+    case DELETE_CHECKPOINT:
+      return await runDeletion(rest[0] ?? '', process.env);
     case WATCH_SAVES:
       await watchSaves(rest[0] ?? '', { input: process.stdin, write: writeOut });
       return 0;

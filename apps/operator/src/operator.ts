@@ -19,6 +19,7 @@ import { Reporting } from './process/reporting.ts';
 import { waitForServer } from './process/wait-for-server.ts';
 import { WakeUps } from './process/wake-ups.ts';
 import { QUARANTINE_MESSAGES, QuarantineController } from './quarantine/quarantine-controller.ts';
+import { RetentionController } from './retention/retention-controller.ts';
 import { VerificationController } from './verification/verification-controller.ts';
 import { createClusterScheduler, createEndArbiter } from './training-job/cluster-scheduler.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
@@ -92,6 +93,7 @@ class RunningOperator implements Operator {
   readonly #quarantine: QuarantineController;
   readonly #nodeRequests: NodeRequests;
   readonly #verification: VerificationController;
+  readonly #retention: RetentionController;
   readonly #reporting: Reporting;
   readonly #jobs: JobLoop;
   readonly #wakeUps: WakeUps;
@@ -194,6 +196,14 @@ class RunningOperator implements Operator {
       pods: config.pods,
       backgroundBytesPerHour: config.backgroundBytesPerHour,
       onError: (error) => log.warn({ err: error }, 'a checkpoint could not be verified; the operator retries'),
+    });
+    this.#retention = new RetentionController({
+      client,
+      cache: this.#cache,
+      clock,
+      pods: config.pods,
+      announce: (regarding, reason, about) => this.#jobEvents.recordRetention(regarding, reason, about),
+      onError: (error) => log.warn({ err: error }, 'retention of checkpoints failed; the operator retries'),
     });
     this.#reporting = new Reporting({
       config,
@@ -333,6 +343,7 @@ class RunningOperator implements Operator {
       this.#quarantine.run(signal),
       this.#nodeRequests.run(signal),
       this.#verification.run(signal),
+      this.#retention.run(signal),
     ];
     await this.#jobs.run(signal);
     await Promise.all(beside);

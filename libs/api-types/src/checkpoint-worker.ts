@@ -23,3 +23,37 @@ export const WorkerAnswer = z.object({
   unread: z.string().max(512).optional(),
 });
 export type WorkerAnswer = z.infer<typeof WorkerAnswer>;
+
+/** Subcommand of the launcher that deletes a save for the operator. */
+export const DELETE_CHECKPOINT = 'delete-checkpoint';
+/** Most other saves that a worker checks before it deletes one. */
+export const MAX_SURVIVORS = 9;
+
+/** A save inside the claim. */
+const SaveInClaim = z.object({ path: z.string().max(1024), manifestSha256: z.string().max(64) });
+
+/** The argument of a worker that deletes, as JSON. */
+export const DeletionQuestion = z.object({
+  save: SaveInClaim,
+  /** false: only look whether its files are gone. Then only the read-only mount of the claim exists. */
+  isMounted: z.boolean(),
+  /** Saves that must be whole, or nothing is deleted. */
+  survivors: z.array(SaveInClaim).max(MAX_SURVIVORS),
+});
+export type DeletionQuestion = z.infer<typeof DeletionQuestion>;
+
+/** The termination message of a worker that deletes. */
+export const DeletionAnswer = z.object({
+  version: z.literal(1),
+  outcome: z
+    .enum(['Deleted', 'Kept', 'Unfinished'])
+    .describe(
+      'Deleted: no file is left. Kept: nothing was deleted. Unfinished: some files were, and the next worker goes on.',
+    ),
+  files: z.int().min(0).optional(),
+  /** Indices of survivors that are not there. */
+  absent: z.array(z.int().min(0).max(MAX_SURVIVORS)).max(MAX_SURVIVORS).optional(),
+  /** Why it was not deleted, in a sentence without its full stop. */
+  why: z.string().max(512).optional(),
+});
+export type DeletionAnswer = z.infer<typeof DeletionAnswer>;

@@ -5,6 +5,7 @@ import { CheckpointEvidence } from './checkpoint-fault.ts';
 import { CheckpointBucket, isOneLocation, ONE_LOCATION } from './checkpoint-location.ts';
 import type { ObjectMeta } from './metadata.ts';
 import type { API_GROUP_VERSION } from './names.ts';
+import { timestamp } from './status-fields.ts';
 
 const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 
@@ -67,6 +68,34 @@ export const CheckpointSuspicion = z
   .meta({ id: 'CheckpointSuspicion' });
 export type CheckpointSuspicion = z.infer<typeof CheckpointSuspicion>;
 
+/** What retention decided about a checkpoint. */
+const RetentionDecision = z
+  .object({
+    action: z.enum(['Keep', 'Delete']),
+    because: z.string().max(512).describe('Why, in a sentence.'),
+    whenJobIsDeleted: z
+      .enum(['Delete'])
+      .optional()
+      .describe('What the policy says of it once its job is deleted. Absent: it stays.'),
+  })
+  .meta({ id: 'RetentionDecision' });
+
+/** A deletion that retention ordered. */
+export const CheckpointDeletion = z
+  .object({
+    orderedAt: timestamp,
+    startedAt: timestamp
+      .optional()
+      .describe(
+        'When its worker was first created. From then on files can be missing. Absent: it can still be taken back.',
+      ),
+    stateBefore: z.enum(['Complete', 'Damaged']).describe('State to go back to if the deletion is taken back.'),
+    because: z.string().max(512).describe('Why it goes, in a sentence.'),
+    problem: z.string().max(512).optional().describe('Why the last worker did not delete it.'),
+  })
+  .meta({ id: 'CheckpointDeletion' });
+export type CheckpointDeletion = z.infer<typeof CheckpointDeletion>;
+
 /** Status of a Checkpoint resource. */
 export const CheckpointResourceStatus = z
   .object({
@@ -94,6 +123,16 @@ export const CheckpointResourceStatus = z
       'The closest verification of its bytes. Absent: an earlier release recorded it, whose launcher verified the manifest, or no reader knows its format.',
     ),
     contents: CheckpointContents.optional().describe('What its files hold. Absent: no reader knows its format.'),
+    retention: RetentionDecision.optional().describe('What retention decided last. Absent: no policy applies.'),
+    deletion: CheckpointDeletion.optional().describe(
+      'It is being deleted, files first. It stands beside state Damaged, so that no release resumes from it.',
+    ),
+    absent: z
+      .object({ since: timestamp })
+      .optional()
+      .describe(
+        'A worker did not find its files, although storage could be read: an engine or a user deleted them. That is no damage.',
+      ),
   })
   .meta({ id: 'CheckpointResourceStatus' });
 export type CheckpointResourceStatus = z.infer<typeof CheckpointResourceStatus>;

@@ -121,6 +121,7 @@ export {
   recordedLocation,
 } from './checkpoint-location.ts';
 export {
+  CheckpointDeletion,
   CheckpointResourceSpec,
   CheckpointResourceStatus,
   CheckpointSuspicion,
@@ -148,8 +149,16 @@ export {
   RecordedFabricNodes,
 } from './fabric-history.ts';
 export type { Checkpoint } from './checkpoint.ts';
-export { RetentionPolicy } from './retention-policy.ts';
-export { INSPECT_CHECKPOINT, WorkerAnswer, WorkerQuestion } from './checkpoint-worker.ts';
+export { CheckpointRetention, RetentionPolicy } from './retention-policy.ts';
+export {
+  DELETE_CHECKPOINT,
+  DeletionAnswer,
+  DeletionQuestion,
+  INSPECT_CHECKPOINT,
+  MAX_SURVIVORS,
+  WorkerAnswer,
+  WorkerQuestion,
+} from './checkpoint-worker.ts';
 export {
   CheckpointContents,
   CheckpointVerification,

@@ -79,6 +79,11 @@ export const OPERATOR_EVENTS = {
     type: 'Warning',
     meaning: 'The API server rejected an action for the job; the message has its words.',
   },
+  CheckpointDeleted: { type: 'Normal', meaning: 'Retention deleted a save of the job and its Checkpoint.' },
+  CheckpointKept: {
+    type: 'Warning',
+    meaning: 'Retention took back the deletion of a save, or could not complete it; the message says why.',
+  },
   FabricChanged: { type: 'Warning', meaning: 'Fabric labels of nodes changed while the job runs on them.' },
   ForeignPlacement: {
     type: 'Warning',

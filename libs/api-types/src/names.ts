@@ -45,6 +45,8 @@ export const ANNOTATIONS = {
   verify: `${API_GROUP}/verify`,
   /** On a Checkpoint, by a user: why it is kept. Retention deletes no object that has it. */
   pin: `${API_GROUP}/pin`,
+  /** On a pod that deletes a save: what it was asked, as JSON. */
+  deletion: `${API_GROUP}/deletion`,
 } as const;
 
 /** Node labels that describe the fabric in our own dialect; other dialects are read beside it (`libs/fabric`). */
@@ -85,6 +87,8 @@ export const POD_PATHS = {
   launcherDirectory: '/coxswain/bin',
   launcher: '/coxswain/bin/coxswain-launcher',
   checkpoints: '/coxswain/checkpoints',
+  /** The one save that a worker may delete. */
+  save: '/coxswain/save',
   data: '/coxswain/data',
   initialWeights: '/coxswain/weights',
   scratch: '/coxswain/scratch',

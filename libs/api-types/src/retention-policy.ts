@@ -23,3 +23,21 @@ export const RetentionPolicy = z
   })
   .meta({ id: 'RetentionPolicy' });
 export type RetentionPolicy = z.infer<typeof RetentionPolicy>;
+
+/** What becomes of the saves of a job whose TrainingJob object is deleted. */
+const WHEN_JOB_IS_DELETED = ['Keep', 'Delete'] as const;
+
+/** Retention as a job or a runtime states it. Coxswain does not record the loss of a save, so no policy of a cluster asks for it. */
+export const CheckpointRetention = z
+  .strictObject({
+    keepNewestVerified: RetentionPolicy.shape.keepNewestVerified,
+    keepEverySteps: RetentionPolicy.shape.keepEverySteps,
+    whenJobIsDeleted: z
+      .enum(WHEN_JOB_IS_DELETED)
+      .optional()
+      .describe(
+        'Keep: the saves stay when the job is deleted. Delete: they are deleted with their Checkpoints, unless they are pinned, in use, or a job of that name exists again. Absent: Keep.',
+      ),
+  })
+  .meta({ id: 'CheckpointRetention' });
+export type CheckpointRetention = z.infer<typeof CheckpointRetention>;

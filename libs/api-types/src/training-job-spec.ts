@@ -11,6 +11,7 @@ import { ModelSpec } from './model-spec.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { PreflightSpec } from './preflight.ts';
 import { ResumeFrom } from './resume-from.ts';
+import { CheckpointRetention } from './retention-policy.ts';
 import { ScratchSpec } from './scratch-spec.ts';
 import { RuntimeRef } from './training-runtime.ts';
 import { MAX_STEPS, stepsOf, TrainingSpec } from './training-spec.ts';
@@ -34,6 +35,9 @@ export const CheckpointSpec = z
       .describe(
         'Steps (default): save after every everySteps steps. Auto: each attempt after the first saves at the interval that loses the least time, from the measured save times and failure rate of this job; everySteps applies until a save was measured.',
       ),
+    retention: CheckpointRetention.optional().describe(
+      'Which saves stay. It can change at any time, unlike the other fields. Absent: the value of the runtime; if that is absent too, every save stays.',
+    ),
   })
   .meta({
     id: 'CheckpointSpec',
@@ -113,6 +117,17 @@ const immutable = (field: string, optional = false): CelRule => ({
 
 const BUCKET_NEEDS_ONE_NODE =
   'a bucket keeps the checkpoints of gangs on one node: set resources.gpusPerNode to the number of GPUs of the job, or use checkpoint.claimName';
+/** As {@link immutable}, but for these fields of the object. A field is compared by name, because CEL cannot leave one out. */
+const immutableBut = (field: string, shape: object, changeable: readonly string[]): CelRule => {
+  const fixed = Object.keys(shape).filter((name) => !changeable.includes(name));
+  const inside = fixed.map((name) => `(${unchanged(`${field}.${name}`)})`).join(' && ');
+  return {
+    rule: `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || (${inside}))`,
+    message: `${field} cannot change, except ${changeable.join(', ')}; make another job instead`,
+    fieldPath: `.${field}`,
+  };
+};
+
 const LAYOUT_OR_GPUS = 'give either layout, or gpus without a layout to let the planner choose one';
 const RESUME_NEEDS_CHECKPOINTS = 'resumeFrom needs checkpoint: a job without checkpoints always starts from scratch';
 const NO_IMAGE = 'engine.image is required unless the job names a runtime, which may provide one';
@@ -308,7 +323,7 @@ export const TrainingJobSpec = z
       immutable('initialWeights', true),
       immutable('scratch', true),
       immutable('offline', true),
-      immutable('checkpoint', true),
+      immutableBut('checkpoint', CheckpointSpec.shape, ['retention']),
       immutable('resources'),
     ),
   })

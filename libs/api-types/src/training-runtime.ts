@@ -7,6 +7,7 @@ import type { ObjectMeta } from './metadata.ts';
 import type { API_GROUP_VERSION } from './names.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { PreflightSpec } from './preflight.ts';
+import { CheckpointRetention } from './retention-policy.ts';
 
 /** Kinds of the two runtime resources. */
 export const RUNTIME_KINDS = ['ClusterTrainingRuntime', 'TrainingRuntime'] as const;
@@ -92,6 +93,15 @@ const RUNTIME_FIELDS = {
   failurePolicy: FailurePolicy.optional().describe(
     'Rules that apply after those of the job; budgets and maxCyclesWithoutProgress for jobs without their own.',
   ),
+  checkpoint: z
+    .strictObject({
+      retention: CheckpointRetention.optional().describe(
+        'Which saves stay, for jobs without their own retention. It applies to all saves of these jobs as soon as it is written. Absent: every save stays.',
+      ),
+    })
+    .meta({ id: 'RuntimeCheckpointSpec' })
+    .optional()
+    .describe('Checkpoints of jobs that use the runtime.'),
   template: PodTemplate.default({}).describe(
     'metadata (labels, annotations) and spec of a pod. Fields of container "trainer" are added to the trainer container; other containers run beside it. Fields that the operator sets itself are rejected.',
   ),

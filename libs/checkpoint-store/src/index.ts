@@ -1,4 +1,5 @@
 export type { CheckpointStore } from './checkpoint-store.ts';
+export { DirectoryStore } from './directory/directory-store.ts';
 export { openStore } from './open-store.ts';
 export { deleteSave } from './pruning/delete-save.ts';
 export { type ReadableStore, runReading } from './reading/run-reading.ts';

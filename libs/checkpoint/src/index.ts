@@ -6,9 +6,9 @@ export { isUniversal, LATEST as DEEPSPEED_POINTERS } from './formats/deepspeed/d
 export { universalCopyOf } from './formats/deepspeed/universal-copy.ts';
 export { megatronFormat, savedFormat, startFormats, wholenessCheck } from './formats/formats.ts';
 export { MANIFEST_FILE } from './formats/manifest-file.ts';
-export { applyRetention, type RetainedSave } from './retention/apply-retention.ts';
+export { applyRetention, isVerified, protectionsOf, type RetainedSave } from './retention/apply-retention.ts';
 export { deletionOrder } from './retention/deletion-order.ts';
-export { pointerFiles, type SaveBelow, savesBelow, stepOfPointer } from './retention/saves-below.ts';
+export { deletionOf, pointerFiles, type SaveBelow, savesBelow, stepOfPointer } from './retention/saves-below.ts';
 export { headEnd, lastTensorEnd } from './formats/safetensors/cut-off.ts';
 export { SAFETENSORS } from './formats/safetensors/safetensors.ts';
 export { TORCH_DIST, torchDistConverter } from './formats/torch-dist/torch-dist.ts';
@@ -25,7 +25,7 @@ export {
 export { contentsOf, holdsOptimizer } from './contents-of.ts';
 export { bestSaveIntervalMs } from './save-interval.ts';
 export { describeUnlisted, halfUploadedSaves, UPLOAD_FILE } from './uploads.ts';
-export { checkpointName, incarnationOf, saveDirectoryOf } from './paths.ts';
+export { checkpointName, incarnationOf, isOwnSave, saveDirectoryOf } from './paths.ts';
 export { type Conversion, judgeLoad, type LoadVerdict } from './loads/judge-load.ts';
 export { knownSave, type KnownSave, type LoadTarget } from './loads/known-save.ts';
 export { describeLoadRefusal } from './loads/load-refusal.ts';

@@ -1,4 +1,4 @@
-import { jobPrefix, type TrainingJob } from '@coxswain/api-types';
+import { type Checkpoint, jobPrefix, type TrainingJob } from '@coxswain/api-types';
 
 /** Identifies a run of a job’s ranks: an incarnation of an attempt. No incarnation means the first. */
 export interface Fence {
@@ -21,9 +21,24 @@ export function checkpointName(
 export function saveDirectoryOf(job: Pick<TrainingJob, 'metadata' | 'spec'>, fence: Fence): string | undefined {
   const path = job.spec.checkpoint?.path;
   if (path === undefined) return undefined;
-  const own = `${job.metadata.name}-${job.metadata.uid.slice(0, 8)}/epoch-${fence.epoch}${laterThanFirst(fence, '-')}`;
+  const own = runDirectory(job.metadata, fence);
   const base = path.replace(/\/+$/, '');
   return base === '' ? own : `${base}/${own}`;
+}
+
+/**
+ * Whether the path is that of a save in the directory of the run that the Checkpoint names. Everything else, such as a folder that a user wrote, is not
+ * Coxswain's to delete.
+ */
+export function isOwnSave({ jobName, jobUid, path, ...fence }: Checkpoint['spec']): boolean {
+  const run = runDirectory({ name: jobName, uid: jobUid }, fence);
+  const at = `/${path}/`.indexOf(`/${run}/`);
+  const below = at < 0 ? '' : path.slice(at + run.length + 1);
+  return below !== '' && !path.split('/').some((part) => part === '' || part === '.' || part === '..');
+}
+
+function runDirectory(job: { readonly name: string; readonly uid: string }, fence: Fence): string {
+  return `${job.name}-${job.uid.slice(0, 8)}/epoch-${fence.epoch}${laterThanFirst(fence, '-')}`;
 }
 
 /** The incarnation as the spec of a Checkpoint records it: the first is left out. */

@@ -63,3 +63,14 @@ export { backgroundVerifications } from './verification/background-verifications
 export { verificationsInTurn } from './verification/verification-turns.ts';
 export { wantedVerifications, type WantedVerification } from './verification/wanted-verifications.ts';
 export { withUndone, withVerdict } from './verification/record-verification.ts';
+export { planRetention, type RetentionOf, survivorsOf } from './retention/plan-retention.ts';
+export {
+  withAbsence,
+  withDecision,
+  withDeletionOrdered,
+  withDeletionProblem,
+  withDeletionStarted,
+  withDeletionTakenBack,
+  withoutDecision,
+} from './retention/record-deletion.ts';
+export { type RetentionView, type Uses, usesOf } from './retention/uses.ts';

@@ -4,6 +4,7 @@ import type { SavedBy } from '@coxswain/api-types';
 import {
   saveLocations,
   candidateSaves,
+  DELETION_FILE,
   describeIncomplete,
   type EngineFormat,
   type EngineSave,
@@ -97,7 +98,8 @@ export class SaveScanner {
     const path = join(this.#watched.saveDirectory, directory);
     const files = await filesBelow(path);
     this.#options.onAnswer();
-    if (files === undefined) return undefined;
+    // What a deletion has left is no save, although some formats would take it for one.
+    if (files === undefined || files.some((file) => file.path === DELETION_FILE)) return undefined;
     const missing = describeIncomplete(this.#watched.format, files, this.#watched.worldSize);
     const isSettled = this.#isAsBefore(directory, files) || isLast;
     const why = missing ?? (isSettled ? await unlessGone(() => describeTruncated(path, files)) : undefined);

@@ -1,5 +1,5 @@
 import { OPERATOR_EVENTS, type OperatorEvent, type TrainingJob } from '@coxswain/api-types';
-import { EventRecorder, type Clock, type KubeClient, type KubeMetrics } from '@coxswain/kube';
+import { EventRecorder, type Clock, type KubeClient, type KubeMetrics, type KubeObject } from '@coxswain/kube';
 import type { Decision } from '@coxswain/lifecycle';
 import type { Logger } from '@coxswain/telemetry';
 import type { OperatorMetrics } from './operator-metrics.ts';
@@ -63,6 +63,20 @@ export class JobEventRecorder {
     const { name, namespace } = job.metadata;
     this.#log.warn({ job: `${namespace}/${name}`, note }, 'fabric labels of nodes changed while a job runs on them');
     this.#record(job, 'FabricChanged', { action: 'Survey', note });
+  }
+
+  /** Records what became of a save of the job, or of a Checkpoint whose job is gone. */
+  recordRetention(
+    regarding: KubeObject,
+    reason: OperatorEvent,
+    { about, note }: { readonly about: string; readonly note: string },
+  ): void {
+    const { name, namespace } = regarding.metadata;
+    this.#log.info(
+      { job: `${namespace ?? ''}/${name}`, checkpoint: about, event: reason },
+      'retention of a checkpoint',
+    );
+    this.#events.record({ regarding, type: OPERATOR_EVENTS[reason].type, reason, action: 'Retain', note, about });
   }
 
   /** Records what a runtime does to the pods of the job's next attempt. */

@@ -302,6 +302,8 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     const path = checkpointsPath({ namespace: job.metadata.namespace, name });
     const seen = this.checkpointsOf(job).find((checkpoint) => checkpoint.metadata.uid === uid);
     const current = (seen ?? (await this.#client.get(path))) as Checkpoint & KubeObject;
+    // Retention alone ends a deletion: files can be missing.
+    if (current.status?.deletion !== undefined) return;
     const wanted = { ...current, metadata: { ...current.metadata, uid } };
     await this.#writeCheckpointStatus(job, wanted, { ...inspectionOf(current.status ?? {}), ...status });
   }

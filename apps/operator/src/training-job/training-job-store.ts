@@ -35,17 +35,15 @@ export interface NewCheckpoint extends Pick<CheckpointResourceStatus, 'verificat
   readonly spec: CheckpointResourceSpec;
 }
 
-/** What a status says of the bytes. Whatever else is found about a checkpoint leaves it as it is. */
-export function inspectionOf({
-  verification,
-  contents,
-}: Pick<CheckpointResourceStatus, 'verification' | 'contents'>): Pick<
-  CheckpointResourceStatus,
-  'verification' | 'contents'
-> {
+type Inspection = Pick<CheckpointResourceStatus, 'verification' | 'contents' | 'retention' | 'absent'>;
+
+/** What a status says of the bytes, and of retention. Whatever else is found about a checkpoint leaves it as it is. */
+export function inspectionOf({ verification, contents, retention, absent }: Inspection): Inspection {
   return {
     ...(verification === undefined ? {} : { verification }),
     ...(contents === undefined ? {} : { contents }),
+    ...(retention === undefined ? {} : { retention }),
+    ...(absent === undefined ? {} : { absent }),
   };
 }
 

@@ -124,7 +124,7 @@ function identityOf(bucket: CheckpointBucket | undefined, runtime: RuntimeSnapsh
 const USER_FIELDS = ['runAsUser', 'runAsGroup', 'runAsNonRoot', 'fsGroup', 'supplementalGroups'];
 
 /** What a runtime says of the user that wrote the files. Nothing else of it is needed to read them. */
-function userOf(runtime: RuntimeSnapshot | undefined): {
+export function userOf(runtime: RuntimeSnapshot | undefined): {
   readonly pod: Json;
   readonly trainer: Json;
   readonly imagePullSecrets?: unknown;

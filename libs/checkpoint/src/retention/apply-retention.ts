@@ -45,7 +45,7 @@ export function applyRetention(saves: readonly RetainedSave[], policy: Retention
   const keep = (save: RetainedSave, because: string): void => void reasons.get(save)?.push(because);
   if (policy === undefined) for (const save of saves) keep(save, 'no retention policy is written');
   else keepByPolicy(saves, policy, keep);
-  for (const save of saves) for (const because of protections(save)) keep(save, because);
+  for (const save of saves) for (const because of protectionsOf(save)) keep(save, because);
   for (const save of newestOfLayouts(saves)) keep(save, 'it is the newest verified save of its layout');
   keepBases(saves, reasons);
   return {
@@ -83,7 +83,8 @@ function keepByPolicy(saves: readonly RetainedSave[], policy: RetentionPolicy, k
       keep(save, `it is one of the ${String(keepBestByLoss)} verified saves with the lowest loss`);
 }
 
-function protections({ isAdopted = false, isUnknown = false, pin, leases = [] }: RetainedSave): readonly string[] {
+/** What keeps a save whatever the policy is: clauses without a full stop. */
+export function protectionsOf({ isAdopted = false, isUnknown = false, pin, leases = [] }: RetainedSave): readonly string[] {
   return [
     ...(isAdopted ? ['Coxswain did not write it'] : []),
     ...(isUnknown ? ['its format is not known'] : []),

@@ -34,7 +34,8 @@ export function savesBelow(files: readonly StoredFile[]): readonly SaveBelow[] {
     .toSorted((one, other) => newestMs(one) - newestMs(other) || one.step - other.step);
 }
 
-function deletionOf(files: readonly StoredFile[]): Pick<SaveBelow, 'isBeingDeleted' | 'isWrittenSince'> {
+/** Whether the deletion of a save with these files has begun, and whether something wrote to it since. */
+export function deletionOf(files: readonly StoredFile[]): Pick<SaveBelow, 'isBeingDeleted' | 'isWrittenSince'> {
   const deletion = files.find(({ path }) => path === DELETION_FILE);
   const begunMs = deletion?.writtenMs ?? Infinity;
   return {

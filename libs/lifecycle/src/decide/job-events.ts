@@ -333,7 +333,7 @@ function checkpointEvents(checkpoint: Checkpoint): readonly DerivedJobEvent[] {
     severity: 'warning',
     message: `Checkpoint ${name} of step ${step} is not used unless another node finds it sound: it ${describeVerification(checkpoint.status?.verification)}`,
   });
-  const isDamaged = checkpoint.status?.state === 'Damaged';
+  const isDamaged = checkpoint.status?.state === 'Damaged' && checkpoint.status.deletion === undefined;
   const isBroken = !isDamaged && isFoundBroken(checkpoint);
   const isSuspect = !isDamaged && !isBroken && checkpoint.status?.suspect !== undefined;
   const events = [isBroken ? broken : saved, ...(isDamaged ? [damaged] : []), ...(isSuspect ? [suspect] : [])];

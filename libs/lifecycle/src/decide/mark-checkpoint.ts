@@ -21,6 +21,8 @@ type Mark = Extract<Action, { kind: 'markCheckpointDamaged' | 'markCheckpoint' }
 export function markOf(checkpoint: Checkpoint, standings: Standings): Mark | undefined {
   const { metadata, spec, status } = checkpoint;
   const { name, uid } = metadata;
+  // Retention has the last word on what it deletes.
+  if (status?.deletion !== undefined) return undefined;
   const standing = standingOf(checkpoint, standings);
   if (standing.kind === 'damaged') {
     const { condemnation } = standing;

@@ -17,7 +17,7 @@ const MAX_AT_ONCE = 50;
  * from is never returned. Nothing is returned while ended pods may still report saves, because their objects would be created again.
  */
 export function oldCheckpoints(record: JobRecord, facts: Facts): readonly Checkpoint[] {
-  const most = record.terminal === undefined ? facts.retention.checkpoints : facts.retention.checkpointsOfFinished;
+  const most = mostObjects(record, facts);
   if (facts.checkpoints.length <= most || facts.deleting || mayPodsReportSaves(record, facts)) return [];
   const standings = standingsOf(record);
   const newestFirst = facts.checkpoints.filter(isThere).toSorted(bySaveNewestFirst);
@@ -33,8 +33,18 @@ export function oldCheckpoints(record: JobRecord, facts: Facts): readonly Checkp
   return newestFirst
     .slice(newestFirst.indexOf(oldestKept) + 1)
     .filter(({ metadata: { name } }) => !needed.has(name) && !isRefused(name, facts))
-    .filter((checkpoint) => !isPinned(checkpoint))
+    .filter((checkpoint) => !isPinned(checkpoint) && checkpoint.status?.deletion === undefined)
     .slice(0, MAX_AT_ONCE);
+}
+
+/**
+ * How many objects are kept. Where a retention policy applies, retention deletes saves with their objects, and needs the objects to know them: so more are kept,
+ * and still fewer than the operator accepts (`CheckpointQuota`).
+ */
+function mostObjects({ terminal }: JobRecord, { retention, checkpoints }: Facts): number {
+  const isRetained = checkpoints.some(({ status }) => status?.retention !== undefined);
+  if (isRetained) return 2 * retention.checkpoints;
+  return terminal === undefined ? retention.checkpoints : retention.checkpointsOfFinished;
 }
 
 /** Whether a user keeps it. It takes the place of no other. */

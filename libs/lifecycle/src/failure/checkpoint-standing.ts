@@ -46,6 +46,8 @@ const USABLE: CheckpointStanding = { kind: 'usable' };
 export function standingsOf(record: JobRecord): Standings {
   const tries = triesByName(record.attempts);
   return (name, status) => {
+    // Files can be missing, whatever was found before.
+    if (status?.deletion !== undefined) return { kind: 'damaged' };
     const ofName = tries.get(name) ?? [];
     const isUnmarked = status?.state !== 'Damaged' && status?.suspect === undefined;
     if (ofName.length === 0 && isUnmarked) return USABLE;

@@ -339,6 +339,7 @@ function requestedPoint(answers: ResumeFrom, record: JobRecord, facts: Facts): R
 function problemOf(checkpoint: Checkpoint | undefined, standings: Standings | undefined): string | undefined {
   if (checkpoint === undefined) return 'this job does not have; one of another job cannot be used';
   const { metadata, status } = checkpoint;
+  if (status?.deletion !== undefined) return 'is being deleted by the retention policy';
   const standing = standings === undefined ? undefined : standingOf(checkpoint, standings);
   if (standing?.kind === 'damaged') {
     const { condemnation } = standing;

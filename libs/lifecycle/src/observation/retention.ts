@@ -1,6 +1,6 @@
 /**
  * How many Checkpoint objects of a job are kept, newest first. Administrators set it for the whole cluster, because each object costs the
- * API server and the operator about 2 kB of memory. Checkpoint files are never deleted.
+ * API server and the operator about 2 kB of memory. Files are deleted only by a retention policy (`retention/`).
  */
 export interface Retention {
   /** Of a job that is not finished. */

@@ -16,6 +16,7 @@ export interface WantedVerification {
 export function wantedVerifications(checkpoints: readonly Checkpoint[]): readonly WantedVerification[] {
   return checkpoints
     .filter(({ metadata, status }) => metadata.deletionTimestamp === undefined && status !== undefined)
+    .filter(({ status }) => status?.deletion === undefined)
     .flatMap((checkpoint) => requestOf(checkpoint) ?? doubtOf(checkpoint) ?? []);
 }
 

@@ -1,0 +1,133 @@
+/** Deletes a save in a pod of its own, for the retention of the operator. The termination message is the answer. */
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { type DeletionAnswer, DeletionQuestion, POD_PATHS } from '@coxswain/api-types';
+import { CheckpointManifest, deletionOf, MANIFEST_FILE, type StoredFile } from '@coxswain/checkpoint';
+import { type CheckpointStore, deleteSave, DirectoryStore } from '@coxswain/checkpoint-store';
+import { safeText } from '@coxswain/safe-text';
+
+const MAX_MANIFEST_BYTES = 64 << 20;
+const MAX_REASON_CHARACTERS = 512;
+
+/** Where the worker reads and deletes. */
+export interface DeletionPlaces {
+  /** The whole claim, read-only. */
+  readonly claim: CheckpointStore;
+  /** Holds the save as its folder `folder`, and is the only place to delete from. */
+  readonly saves: CheckpointStore;
+  readonly folder: string;
+}
+
+type SaveInClaim = DeletionQuestion['save'];
+
+/** Answers the question and returns the exit code. An answer that says why nothing was deleted is one too. */
+export async function runDeletion(question: string, environment: NodeJS.ProcessEnv): Promise<number> {
+  const places: DeletionPlaces = {
+    claim: new DirectoryStore(POD_PATHS.checkpoints),
+    saves: new DirectoryStore(dirname(POD_PATHS.save)),
+    folder: basename(POD_PATHS.save),
+  };
+  const answer = await answerOf(question, places);
+  writeFileSync(environment['COXSWAIN_TERMINATION_LOG'] ?? POD_PATHS.terminationMessage, JSON.stringify(answer));
+  return 0;
+}
+
+async function answerOf(question: string, places: DeletionPlaces): Promise<DeletionAnswer> {
+  try {
+    return await deleteCheckpoint(DeletionQuestion.parse(JSON.parse(question)), places);
+  } catch (error) {
+    return keptBecause(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/**
+ * Deletes the save, if it is the one that was recorded and the saves that are to survive it are whole. A deletion that has begun is completed in any case:
+ * what is left of the save is none.
+ */
+export async function deleteCheckpoint(question: DeletionQuestion, places: DeletionPlaces): Promise<DeletionAnswer> {
+  const { save, isMounted, survivors } = question;
+  const { saves, folder } = places;
+  const files = isMounted ? await filesBelow(saves, folder) : await filesBelow(places.claim, save.path);
+  const { isBeingDeleted, isWrittenSince } = deletionOf(files);
+  if (isBeingDeleted && isWrittenSince)
+    return { version: 1, outcome: 'Unfinished', why: 'something wrote to it after its deletion began' };
+  if (isBeingDeleted)
+    return isMounted
+      ? await complete(places, files)
+      : { version: 1, outcome: 'Unfinished', why: 'its deletion has begun' };
+  const hindrance = await missingSurvivors(places.claim, survivors);
+  if (hindrance !== undefined) return hindrance;
+  if (files.length === 0) return { version: 1, outcome: 'Deleted', files: 0 };
+  if (!isMounted) return keptBecause('its files are there');
+  const problem = await differenceOf(saves, folder, save, false);
+  if (problem !== undefined) return keptBecause(problem);
+  return await complete(places, files);
+}
+
+async function complete({ saves, folder }: DeletionPlaces, files: readonly StoredFile[]): Promise<DeletionAnswer> {
+  try {
+    await deleteSave(
+      saves,
+      folder,
+      files.map(({ path }) => path),
+    );
+    return { version: 1, outcome: 'Deleted', files: files.length };
+  } catch (error) {
+    const why = safeText(error instanceof Error ? error.message : String(error), MAX_REASON_CHARACTERS);
+    const { isBeingDeleted } = deletionOf(await filesBelow(saves, folder));
+    // The first write failed, so that nothing has changed.
+    return { version: 1, outcome: isBeingDeleted ? 'Unfinished' : 'Kept', why };
+  }
+}
+
+/** Why nothing may be deleted: saves that are the reason for it are not whole. undefined: they are. */
+async function missingSurvivors(
+  claim: CheckpointStore,
+  survivors: readonly SaveInClaim[],
+): Promise<DeletionAnswer | undefined> {
+  const differences: (string | undefined)[] = [];
+  for (const survivor of survivors) differences.push(await differenceOf(claim, survivor.path, survivor, true));
+  const [first] = differences.flatMap((why, index) =>
+    why === undefined ? [] : [`${survivors[index]?.path ?? ''}, which is to stay, is not whole: ${why}`],
+  );
+  if (first === undefined) return undefined;
+  // A mount that is not there looks empty. That files are absent counts only beside a save that reads.
+  const isReadable = differences.includes(undefined);
+  const absent = differences.flatMap((why, index) => (why === ABSENT && isReadable ? [index] : []));
+  return { ...keptBecause(first), ...(absent.length === 0 ? {} : { absent }) };
+}
+
+const ABSENT = 'it has no files';
+
+/** How the save differs from what was recorded; undefined: not at all. `isWhole`: compares the size of each file as well. */
+async function differenceOf(
+  store: CheckpointStore,
+  folder: string,
+  { manifestSha256 }: SaveInClaim,
+  isWhole: boolean,
+): Promise<string | undefined> {
+  const files = await filesBelow(store, folder);
+  if (files.length === 0) return ABSENT;
+  const sizes = new Map(files.map(({ path, bytes, isLink }) => [path, isLink === true ? undefined : bytes]));
+  const bytes = sizes.get(MANIFEST_FILE);
+  if (bytes === undefined || bytes > MAX_MANIFEST_BYTES) return `it has no ${MANIFEST_FILE}`;
+  const text = await store.read(`${folder}/${MANIFEST_FILE}`, 0, bytes);
+  if (createHash('sha256').update(text).digest('hex') !== manifestSha256)
+    return `its ${MANIFEST_FILE} is not the one that was recorded`;
+  if (!isWhole) return undefined;
+  const manifest = CheckpointManifest.safeParse(JSON.parse(new TextDecoder().decode(text)));
+  if (!manifest.success) return `its ${MANIFEST_FILE} cannot be read`;
+  const changed = manifest.data.files.find((file) => sizes.get(file.path) !== file.bytes);
+  return changed === undefined ? undefined : `${changed.path} is missing or has another size`;
+}
+
+/** Files of a folder, with paths relative to it; none if it does not exist. */
+async function filesBelow(store: CheckpointStore, folder: string): Promise<readonly StoredFile[]> {
+  const files = await store.list(folder);
+  return files.map((file) => ({ ...file, path: file.path.slice(folder.length + 1) }));
+}
+
+function keptBecause(why: string): DeletionAnswer {
+  return { version: 1, outcome: 'Kept', why: safeText(why, MAX_REASON_CHARACTERS) };
+}

@@ -1,0 +1,99 @@
+/** What uses a checkpoint, or is about to? */
+import { type Attempt, type Checkpoint, type Placement, SCRATCH, type TrainingJob } from '@coxswain/api-types';
+import { newestRestorable } from '@coxswain/checkpoint';
+import { wantedVerifications } from '../verification/wanted-verifications.ts';
+import { asBefore } from './record-deletion.ts';
+
+/** What is in a namespace. Retention decides from this alone. */
+export interface RetentionView {
+  readonly checkpoints: readonly Checkpoint[];
+  readonly jobs: readonly TrainingJob[];
+  readonly placements: readonly Pick<Placement, 'spec'>[];
+  /** Names of checkpoints that a pod reads. */
+  readonly readByPods: ReadonlySet<string>;
+}
+
+/** Clauses on what uses each checkpoint, by its name. Names are unique in a namespace. */
+export type Uses = ReadonlyMap<string, readonly string[]>;
+
+/** Everything that uses checkpoints of the namespace: a checkpoint of one job can be used by another. */
+export function usesOf(view: RetentionView): Uses {
+  const uses = new Map<string, string[]>();
+  const note = (name: string | undefined, why: string): void => {
+    if (name === undefined || name === SCRATCH) return;
+    const known = uses.get(name) ?? [];
+    if (!known.includes(why)) uses.set(name, [...known, why]);
+  };
+  // A deletion that can be taken back is none.
+  const checkpoints = view.checkpoints.map(asBefore);
+  const jobs = new Map(view.jobs.map((job) => [job.metadata.uid, job]));
+  for (const { spec } of view.placements)
+    if (!isEnded(spec, jobs.get(spec.jobUid)))
+      note(spec.resume?.checkpoint, `attempt ${spec.epoch} of job ${spec.jobName} resumes from it`);
+  const byJob = Map.groupBy(checkpoints, ({ spec }) => spec.jobUid);
+  for (const job of view.jobs) {
+    noteUsesOfJob(job, byJob.get(job.metadata.uid) ?? [], note);
+    noteWeights(job, checkpoints, note);
+  }
+  for (const name of view.readByPods) note(name, 'a pod reads it');
+  for (const { checkpoint } of wantedVerifications(checkpoints)) note(checkpoint.metadata.name, 'it is to be verified');
+  noteSharedFolders(checkpoints, note);
+  return uses;
+}
+
+type Note = (name: string | undefined, why: string) => void;
+
+/** `checkpoints`: of this job. */
+function noteUsesOfJob(job: TrainingJob, checkpoints: readonly Checkpoint[], note: Note): void {
+  const { name, uid } = job.metadata;
+  const { spec, status } = job as Partial<TrainingJob>;
+  note(spec?.resumeFrom?.from, `spec.resumeFrom of job ${name} names it`);
+  note(status?.resumeFrom?.from, `spec.resumeFrom of job ${name} named it`);
+  const next = `job ${name} would resume from it`;
+  note(status?.checkpoint?.name, next);
+  note(newestRestorable(checkpoints, { jobUid: uid })?.metadata.name, next);
+  for (const attempt of status?.attempts ?? []) {
+    if (attempt.endedAt !== undefined) continue;
+    const why = `attempt ${attempt.epoch} of job ${name}`;
+    note(attempt.resumedFrom?.checkpoint, `${why} resumed from it`);
+    for (const { checkpoint } of attempt.passedOver ?? []) note(checkpoint, `${why} verifies it`);
+  }
+}
+
+function noteWeights({ metadata: { name }, spec }: TrainingJob, checkpoints: readonly Checkpoint[], note: Note): void {
+  const { initialWeights: weights } = (spec as Partial<TrainingJob['spec']> | undefined) ?? {};
+  if (weights === undefined) return;
+  for (const { metadata, spec: saved } of checkpoints)
+    if (saved.claimName === weights.claimName && isNested(saved.path, weights.path))
+      note(metadata.name, `job ${name} began from it`);
+}
+
+/** A placement without its job, or without its attempt, may be one that is about to start. */
+function isEnded({ epoch }: Placement['spec'], job: TrainingJob | undefined): boolean {
+  const attempts: readonly Attempt[] = job?.status?.attempts ?? [];
+  return attempts.some((attempt) => attempt.epoch === epoch && attempt.endedAt !== undefined);
+}
+
+/** Two checkpoints of which one lies in the folder of the other. In the order of paths, what a folder holds follows it. */
+function noteSharedFolders(checkpoints: readonly Checkpoint[], note: Note): void {
+  const placeOf = ({ spec }: Checkpoint): string => `${spec.claimName}/${folderOf(spec.path)}`;
+  const inOrder = checkpoints.toSorted((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
+  let outer: Checkpoint | undefined;
+  for (const inner of inOrder) {
+    if (outer !== undefined && placeOf(inner).startsWith(placeOf(outer))) {
+      note(outer.metadata.name, `its folder holds checkpoint ${inner.metadata.name}`);
+      note(inner.metadata.name, `it is in the folder of checkpoint ${outer.metadata.name}`);
+    } else outer = inner;
+  }
+}
+
+/** Whether one path is the other, or is inside it. */
+function isNested(one: string, other: string): boolean {
+  const [a, b] = [folderOf(one), folderOf(other)];
+  return a === '/' || b === '/' || a.startsWith(b) || b.startsWith(a);
+}
+
+/** With a slash at the end, so that no folder is a prefix of another name. */
+function folderOf(path: string): string {
+  return `${path.replace(/\/+$/, '')}/`;
+}
