@@ -4,7 +4,13 @@ import {
   ApiTokenList,
   type AuditEntry,
   AuditList,
+  CheckpointDetail,
   CheckpointList,
+  CheckpointPage,
+  type CheckpointPin,
+  CheckpointRecord,
+  type CheckpointVerify,
+  CheckpointVerifyRequest,
   ClusterFabric,
   GpuCounts,
   GroupRole,
@@ -69,7 +75,7 @@ export interface ApiAccess {
 }
 
 interface RequestOptions {
-  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
@@ -93,6 +99,27 @@ export type StreamedChange = { readonly lastEventId?: string | undefined } & (
 interface JobReference {
   readonly project: string;
   readonly id: string;
+}
+
+/** Project and UID of a checkpoint. */
+export interface CheckpointReference {
+  readonly project: string;
+  readonly uid: string;
+}
+
+/** Filters for checkpoints of a project. */
+export interface CheckpointFilters {
+  /** Id or name of the job that saved it. */
+  readonly job?: string | undefined;
+  readonly name?: string | undefined;
+  /** Verdict of the closest verification; `none`: it has none. */
+  readonly verdict?: string | undefined;
+  /** Only those that training may resume from and that nothing is held against. */
+  readonly good?: boolean | undefined;
+  /** With those whose object was deleted. */
+  readonly deleted?: boolean | undefined;
+  readonly pageSize?: number | undefined;
+  readonly pageToken?: string | undefined;
 }
 
 /** Filters for incidents. */
@@ -368,6 +395,29 @@ export class ApiClient {
     return this.#json(CheckpointList, `${jobPath(reference)}/checkpoints`);
   }
 
+  /** A page of the checkpoints of a project, newest first. */
+  projectCheckpoints(project: string, query: CheckpointFilters = {}): Promise<CheckpointPage> {
+    return this.#json(CheckpointPage, `${projectPath(project)}/checkpoints${search({ ...query })}`);
+  }
+
+  /** One checkpoint with its verifications. */
+  checkpoint(reference: CheckpointReference): Promise<CheckpointDetail> {
+    return this.#json(CheckpointDetail, checkpointPath(reference));
+  }
+
+  /** Has a pod verify the bytes of the checkpoint. */
+  verifyCheckpoint(reference: CheckpointReference, body: CheckpointVerify): Promise<CheckpointVerifyRequest> {
+    return this.#json(CheckpointVerifyRequest, `${checkpointPath(reference)}/verify`, { method: 'POST', body });
+  }
+
+  pinCheckpoint(reference: CheckpointReference, body: CheckpointPin): Promise<CheckpointRecord> {
+    return this.#json(CheckpointRecord, `${checkpointPath(reference)}/pin`, { method: 'PUT', body });
+  }
+
+  unpinCheckpoint(reference: CheckpointReference): Promise<CheckpointRecord> {
+    return this.#json(CheckpointRecord, `${checkpointPath(reference)}/pin`, { method: 'DELETE' });
+  }
+
   /** Incidents, newest first, of one job or of a whole project. */
   incidents(of: JobReference | { readonly project: string }, query: IncidentFilters = {}): Promise<IncidentList> {
     const path = 'id' in of ? jobPath(of) : projectPath(of.project);
@@ -539,6 +589,10 @@ function tokenPath({ project, id }: TokenReference): string {
 
 function webhookPath({ project, id }: WebhookReference): string {
   return `${projectPath(project)}/webhooks/${encodeURIComponent(id)}`;
+}
+
+function checkpointPath({ project, uid }: CheckpointReference): string {
+  return `${projectPath(project)}/checkpoints/${encodeURIComponent(uid)}`;
 }
 
 function jobPath({ project, id }: JobReference): string {

@@ -281,6 +281,14 @@ export {
 } from './webhook.ts';
 export { AuditEntry, AuditList } from './audit.ts';
 export {
+  CheckpointDetail,
+  CheckpointPage,
+  CheckpointPin,
+  CheckpointVerify,
+  CheckpointVerifyRequest,
+  MAX_PIN_CHARACTERS,
+} from './checkpoint-catalogue.ts';
+export {
   AccuracyFigures,
   AccuracyGroup,
   ApplyFailure,

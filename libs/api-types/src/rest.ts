@@ -61,6 +61,11 @@ import { TrainingJobSpec } from './training-job-spec.ts';
  * GET    …/jobs/{jobId}/steps?epoch&fromStep&toStep&limit|maxPoints → StepList     (loss curve without steps that a later attempt repeated; maxPoints: the whole curve in that many points)
  * GET    …/jobs/{jobId}/ranks                                 → RankMap           (rank → node, NVLink domain, island, last step time)
  * GET    …/jobs/{jobId}/checkpoints                           → CheckpointList
+ * GET    /v1/projects/{project}/checkpoints?job&name&verdict&good&deleted&pageSize&pageToken → CheckpointPage (newest first; checkpoint-catalogue.ts)
+ * GET    …/checkpoints/{uid}                                  → CheckpointDetail  (with its verifications)
+ * POST   …/checkpoints/{uid}/verify      CheckpointVerify     → CheckpointVerifyRequest (202)
+ * PUT    …/checkpoints/{uid}/pin         CheckpointPin        → CheckpointRecord
+ * DELETE …/checkpoints/{uid}/pin                              → CheckpointRecord
  * GET    …/jobs/{jobId}/incidents?kind&state&node&pageSize&pageToken → IncidentList (newest first; incident.ts)
  * GET    /v1/projects/{project}/incidents?…                    → IncidentList      (of all its jobs)
  * GET    …/jobs/{jobId}/goodput                               → JobGoodput        (where its GPU-seconds went; goodput.ts)

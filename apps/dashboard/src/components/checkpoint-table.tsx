@@ -13,7 +13,7 @@ interface CheckpointTableProps {
   readonly checkpoints: readonly CheckpointRecord[];
   /** The one that its job would resume from. */
   readonly newestUsable?: string | undefined;
-  /** Runs by the checkpoint that they began from. */
+  /** Runs by the checkpoint that they began from. Absent: not known here. */
   readonly startedFrom?: ReadonlyMap<string, readonly string[]>;
   /** Of several jobs: each row names its job. */
   readonly withJobs?: boolean;
@@ -31,7 +31,7 @@ export function CheckpointTable({ checkpoints, withJobs = false, ...shared }: Ch
           <th>Holds</th>
           <th className="number">Size</th>
           <th>Saved</th>
-          <th>Used by attempts</th>
+          {shared.startedFrom !== undefined && <th>Used by attempts</th>}
         </tr>
       </thead>
       <tbody>
@@ -51,16 +51,15 @@ function CheckpointRow({
   withJobs,
 }: Omit<CheckpointTableProps, 'checkpoints'> & { readonly checkpoint: CheckpointRecord }): ReactNode {
   const { name, uid, step, epoch, incarnation, bytes, createdAt, pin, deletedAt, jobId, jobName } = checkpoint;
-  const runs = startedFrom?.get(name) ?? [];
   return (
     <tr className={deletedAt === null ? undefined : 'gone'}>
       <td className="name">
-        <Link href={`/projects/${project}/checkpoints/${uid}`}>step {step.toLocaleString('en')}</Link>
+        <Link href={`/projects/${project}/checkpoints/${uid}`}>step {step.toLocaleString('en')}</Link>{' '}
         {name === newestUsable && (
           <span className="tag" title="The job would resume from this one.">
             newest usable
           </span>
-        )}
+        )}{' '}
         {pin !== null && (
           <span className="tag" title={`Pinned: ${pin}`}>
             pinned
@@ -83,7 +82,7 @@ function CheckpointRow({
           {deletedAt !== null && ', object deleted'}
         </small>
       </td>
-      <td className="detail">{runs.length === 0 ? '–' : runs.join(', ')}</td>
+      {startedFrom !== undefined && <td className="detail">{startedFrom.get(name)?.join(', ') ?? '–'}</td>}
     </tr>
   );
 }

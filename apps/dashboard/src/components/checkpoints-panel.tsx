@@ -1,4 +1,4 @@
-import { FINAL_JOB_STATES, type CheckpointRecord, type Job } from '@coxswain/api-types';
+import type { CheckpointRecord, Job } from '@coxswain/api-types';
 import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { startedFrom } from '../checkpoints/lineage.ts';
@@ -6,7 +6,7 @@ import { useSession } from '../session.tsx';
 import { CheckpointTable } from './checkpoint-table.tsx';
 import { VerdictLegend } from './verdict-pill.tsx';
 
-/** A verification in a pod takes longer than this; a save is seen at once, by the job. */
+/** Also of a job that ended: its saves can still be verified. A new save is read at once, because the job names it. */
 const READ_EVERY_MS = 15_000;
 const SHOWN_AT_FIRST = 10;
 
@@ -16,7 +16,7 @@ export function CheckpointsPanel({ job, project }: { readonly job: Job; readonly
   const { data, error } = useQuery({
     queryKey: ['checkpoints of job', project, job.id, job.checkpoint?.name],
     queryFn: () => api.checkpoints({ project, id: job.id }),
-    refetchInterval: FINAL_JOB_STATES.has(job.state) ? false : READ_EVERY_MS,
+    refetchInterval: READ_EVERY_MS,
     placeholderData: (before) => before,
   });
   return (

@@ -1,0 +1,72 @@
+/** Checkpoints of a whole project: which there are, which are good, what was asked for. */
+import { z } from 'zod';
+import { CheckpointVerification, VERIFICATION_LEVELS } from './checkpoint-contents.ts';
+import { CheckpointRecord } from './rest.ts';
+import { timestamp } from './status-fields.ts';
+
+/** Longest reason of a pin, in characters. */
+export const MAX_PIN_CHARACTERS = 256;
+
+/** A page of checkpoints. */
+export const CheckpointPage = z
+  .object({
+    items: z.array(CheckpointRecord),
+    nextPageToken: z
+      .string()
+      .optional()
+      .describe('Absent on the last page. A page ends at 1 MiB too, so it can have fewer items than were asked for.'),
+  })
+  .meta({ id: 'CheckpointPage' });
+export type CheckpointPage = z.infer<typeof CheckpointPage>;
+
+/** One checkpoint with what was found out about it over time. */
+export const CheckpointDetail = z
+  .object({
+    ...CheckpointRecord.shape,
+    verifications: z
+      .array(CheckpointVerification)
+      .describe('Each verification that the API has seen, newest first, at most 50.'),
+  })
+  .meta({ id: 'CheckpointDetail' });
+export type CheckpointDetail = z.infer<typeof CheckpointDetail>;
+
+/** Body of the request that a checkpoint is verified. */
+export const CheckpointVerify = z
+  .strictObject({
+    level: z
+      .enum(VERIFICATION_LEVELS)
+      .default('V3')
+      .describe(
+        'V0: the marker and the times of files. V1: the structure. V2: the envelope of each item. V3: all bytes.',
+      ),
+  })
+  .meta({ id: 'CheckpointVerify', examples: [{ level: 'V3' }] });
+export type CheckpointVerify = z.infer<typeof CheckpointVerify>;
+
+/** The request that the checkpoint carries now. */
+export const CheckpointVerifyRequest = z
+  .object({
+    level: z.enum(VERIFICATION_LEVELS),
+    requestedAt: timestamp
+      .nullable()
+      .describe(
+        'A verification by a worker at this time or later, at least as close, answers it. Null: any one does; the annotation names no time.',
+      ),
+    checkpoint: CheckpointRecord,
+  })
+  .meta({ id: 'CheckpointVerifyRequest' });
+export type CheckpointVerifyRequest = z.infer<typeof CheckpointVerifyRequest>;
+
+/** Body of the request that pins a checkpoint. */
+export const CheckpointPin = z
+  .strictObject({
+    reason: z
+      .string()
+      .trim()
+      .min(1)
+      .max(MAX_PIN_CHARACTERS)
+      .describe('Why it is kept, in one line.')
+      .regex(/^[^\p{C}\p{Zl}\p{Zp}]*$/u, 'has line breaks or characters that cannot be shown'),
+  })
+  .meta({ id: 'CheckpointPin', examples: [{ reason: 'baseline of the paper' }] });
+export type CheckpointPin = z.infer<typeof CheckpointPin>;
