@@ -156,6 +156,7 @@ describe('the dashboard', () => {
       what: 'the last step on the curve',
     });
     await seen('.events', /CheckpointSaved/);
+    await seen('[data-testid=checkpoints]', /step \d+\s+newest usable/);
     await seen('[data-testid=incidents]', /The job trained again.*were lost, with \d+ steps trained again/);
     await seen(
       '[data-testid=life]',

@@ -69,7 +69,7 @@ export const FOLDER_ORDER = {
     'options',
     'cli-error.ts',
   ],
-  'apps/dashboard': ['pages', 'components', 'fabric', 'plans', 'job', 'jobs'],
+  'apps/dashboard': ['pages', 'components', 'checkpoints', 'fabric', 'plans', 'job', 'jobs'],
   'apps/launcher': [
     // the life of one pod
     'pod',

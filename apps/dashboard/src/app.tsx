@@ -1,10 +1,13 @@
 import type { ReactNode } from 'react';
 import { Link, Route, Switch } from 'wouter';
+import { CheckpointPage } from './pages/checkpoint-page.tsx';
+import { CheckpointsPage } from './pages/checkpoints-page.tsx';
 import { FabricPage } from './pages/fabric-page.tsx';
 import { JobPage } from './pages/job-page.tsx';
 import { JobsPage } from './pages/jobs-page.tsx';
 import { PlansPage } from './pages/plans-page.tsx';
 import { SignInPage } from './pages/sign-in-page.tsx';
+import { projectsOf } from './projects-of.ts';
 import { useSessionState } from './session.tsx';
 
 export function App(): ReactNode {
@@ -19,6 +22,7 @@ export function App(): ReactNode {
         </Link>
         <nav className="pages">
           <Link href="/">Jobs</Link>
+          <Link href={`/projects/${projectsOf(session.me)[0] ?? '-'}/checkpoints`}>Checkpoints</Link>
           <Link href="/predictions">Predictions</Link>
           {session.me.role === 'clusterAdmin' && <Link href="/fabric">Fabric</Link>}
         </nav>
@@ -39,6 +43,12 @@ export function App(): ReactNode {
           </Route>
           <Route path="/fabric">
             <FabricPage />
+          </Route>
+          <Route path="/projects/:project/checkpoints">
+            {({ project }) => <CheckpointsPage key={project} project={project} />}
+          </Route>
+          <Route path="/projects/:project/checkpoints/:uid">
+            {({ project, uid }) => <CheckpointPage key={uid} project={project} uid={uid} />}
           </Route>
           <Route path="/projects/:project/jobs/:id">
             {({ project, id }) => <JobPage key={id} project={project} id={id} />}

@@ -6,6 +6,7 @@ import type { LiveJob } from '../job/use-live-job.ts';
 import { formatSpeed } from '../step-time.ts';
 import { Attempts } from './attempts.tsx';
 import { ApplyFailureNote } from './apply-failure-note.tsx';
+import { CheckpointsPanel } from './checkpoints-panel.tsx';
 import { WhyNotTrainingNote } from './why-not-training-note.tsx';
 import { CurvePlot } from './curve-plot.tsx';
 import { FailureCause } from './failure-cause.tsx';
@@ -65,6 +66,7 @@ export function JobDetails({ project, live }: JobDetailsProps): ReactNode {
         <CurvePlot title="Tokens/s" data={speed} color="--curve-speed" fromZero format={formatSpeed} marks={marks} />
       </div>
       <LifePanel job={job} project={project} isFinished={isFinished} />
+      <CheckpointsPanel job={job} project={project} />
       <StacksPanel job={job} project={project} isFinished={isFinished} />
       <section className="panel">
         <h2>Ranks on nodes</h2>

@@ -1,5 +1,6 @@
 /** Paints the ranks of one island on a canvas. */
 import { distinctColor } from '../distinct-color.ts';
+import { fittedText } from '../fitted-text.ts';
 import { slowness, type IslandGeometry, type Pace } from './rank-geometry.ts';
 
 /** What ranks are colored by. */
@@ -29,7 +30,7 @@ export function paintIsland(element: HTMLCanvasElement, { geometry, widthPx, pac
   for (const label of labels) {
     context.fillStyle = inks[label.kind];
     context.font = label.kind === 'domain' ? '600 11px system-ui, sans-serif' : '11px system-ui, sans-serif';
-    context.fillText(fitted(label.text, label.widthPx, context), label.x, label.y);
+    context.fillText(fittedText(label.text, label.widthPx, context), label.x, label.y);
   }
   context.textAlign = 'center';
   context.textBaseline = 'middle';
@@ -42,13 +43,6 @@ export function paintIsland(element: HTMLCanvasElement, { geometry, widthPx, pac
     context.fillStyle = isPace ? inkOn(slowness(place, pace)) : '#fff';
     context.fillText(String(place.rank), x + cellPx / 2, y + cellPx / 2);
   }
-}
-
-/** The text, or its end behind an ellipsis: names of nodes differ at the end. */
-function fitted(text: string, widthPx: number, context: CanvasRenderingContext2D): string {
-  let shown = text;
-  while (shown.length > 2 && context.measureText(shown).width > widthPx) shown = `…${shown.slice(2)}`;
-  return shown;
 }
 
 const SHADES = 32;

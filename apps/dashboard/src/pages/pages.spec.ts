@@ -219,15 +219,17 @@ describe('the whole page', () => {
     ['predictions', '/predictions', 'Reading predictions…'],
     ['the fabric', '/fabric', 'Reading the fabric…'],
     ['a job', '/projects/research/jobs/j', 'Reading the job…'],
+    ['the checkpoints of a project', '/projects/research/checkpoints', 'Reading checkpoints…'],
+    ['a checkpoint', '/projects/research/checkpoints/u20', 'Reading the checkpoint…'],
     ['nothing', '/nowhere', 'There is nothing at this address. All jobs'],
   ])('shows %s at %s', (_what, path, words) => {
     expect(app(path)).toContain(words);
   });
 
   it.each<[WhoAmI['role'], string]>([
-    ['submitter', 'Jobs Predictions ada · submitter Sign out'],
-    ['admin', 'Jobs Predictions ada · admin Sign out'],
-    ['clusterAdmin', 'Jobs Predictions Fabric ada · clusterAdmin Sign out'],
+    ['submitter', 'Jobs Checkpoints Predictions ada · submitter Sign out'],
+    ['admin', 'Jobs Checkpoints Predictions ada · admin Sign out'],
+    ['clusterAdmin', 'Jobs Checkpoints Predictions Fabric ada · clusterAdmin Sign out'],
   ])('offers a %s: %s', (role, words) => {
     expect(app('/nowhere', { role })).toContain(words);
   });

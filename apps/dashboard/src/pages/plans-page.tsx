@@ -1,9 +1,10 @@
-import type { AccuracyFigures, AccuracyGroup, MeasuredPrediction, WhoAmI } from '@coxswain/api-types';
+import type { AccuracyFigures, AccuracyGroup, MeasuredPrediction } from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
 import { PredictionScatter } from '../components/prediction-scatter.tsx';
+import { projectsOf } from '../projects-of.ts';
 import { useSession } from '../session.tsx';
 import { formatMs, signedPercent } from '../step-time.ts';
 
@@ -66,10 +67,6 @@ export function PlansPage(): ReactNode {
       )}
     </>
   );
-}
-
-function projectsOf({ project, memberships }: WhoAmI): readonly string[] {
-  return project === null ? memberships.map((one) => one.project) : [project];
 }
 
 function AccuracyTable(props: {

@@ -1,0 +1,70 @@
+import { meaningOf } from '@coxswain/api-client';
+import type { CheckpointRecord, CheckpointVerification } from '@coxswain/api-types';
+
+/** What is known about whether a checkpoint is good: a word, its color and what it means. */
+export interface ShownVerdict {
+  readonly words: string;
+  readonly tone: 'good' | 'held' | 'bad' | 'idle';
+  readonly meaning: string;
+}
+
+type Verdict = CheckpointVerification['verdict'];
+type Level = CheckpointVerification['level'];
+
+/** What each verdict means. */
+export const VERDICT_MEANINGS: Readonly<Record<Verdict, string>> = {
+  sound: 'The verification found nothing wrong, as closely as its level reads.',
+  suspect: 'There are signs of damage that may have another cause.',
+  damaged: 'The bytes are not what was saved. No restart begins from it by itself.',
+  incomplete: 'A part is missing. No restart begins from it by itself.',
+  unverifiable: 'Nothing in the files shows whether their content is right.',
+};
+
+/** What is read at each level. */
+export const LEVEL_MEANINGS: Readonly<Record<Level, string>> = {
+  V0: 'the marker of a complete save, and the times of files',
+  V1: 'the structure: every tensor, every file and its size',
+  V2: 'the envelope of each stored item',
+  V3: 'all bytes, compared with their checksums',
+};
+
+/** Only a sound checkpoint is green, and only if more was read than the marker of its save. */
+const TONES: Readonly<Record<Verdict, ShownVerdict['tone']>> = {
+  sound: 'good',
+  suspect: 'held',
+  damaged: 'bad',
+  incomplete: 'bad',
+  unverifiable: 'idle',
+};
+
+/** The verdict about a checkpoint: what nodes found when they loaded it counts before what a verification found. */
+export function shownVerdict({ state, isSuspect, message, verification }: CheckpointRecord): ShownVerdict {
+  if (state === 'Damaged') {
+    return { words: 'damaged', tone: 'bad', meaning: message ?? 'Two nodes found other content than was saved.' };
+  }
+  if (isBroken(verification)) return ofVerification(verification);
+  if (isSuspect) {
+    return { words: 'suspect', tone: 'held', meaning: message ?? 'It could not be loaded. Launchers verify it again.' };
+  }
+  if (verification !== null) return ofVerification(verification);
+  return {
+    words: 'not verified',
+    tone: 'idle',
+    meaning: 'Its manifest was right when it was saved. No reader has read its files.',
+  };
+}
+
+/** The same of one verification, such as one of the history. */
+export function ofVerification({ verdict, level }: CheckpointVerification): ShownVerdict {
+  const tone = Object.hasOwn(TONES, verdict) ? TONES[verdict] : 'idle';
+  const meaning = meaningOf(VERDICT_MEANINGS, verdict);
+  return {
+    words: `${verdict} (${level})`,
+    tone: tone === 'good' && level === 'V0' ? 'idle' : tone,
+    meaning: `${meaning} ${level} reads ${meaningOf(LEVEL_MEANINGS, level)}.`,
+  };
+}
+
+function isBroken(verification: CheckpointVerification | null): verification is CheckpointVerification {
+  return verification?.verdict === 'damaged' || verification?.verdict === 'incomplete';
+}

@@ -1,0 +1,44 @@
+/** Can training go on from a checkpoint that a user chooses, and how? */
+import { FINAL_JOB_STATES, findCondition, type CheckpointRecord, type Job, type WhoAmI } from '@coxswain/api-types';
+
+/** `canAct`: the API takes the request now. Otherwise `why` says what has to happen before; without commands there is no way. */
+export interface GoOn {
+  readonly canAct: boolean;
+  readonly why: string;
+  readonly commands: readonly string[];
+}
+
+/** Whether the job resumes from that checkpoint of its own, for whom, and with which commands. */
+export function goOnFrom(checkpoint: CheckpointRecord, job: Job, role: WhoAmI['role']): GoOn {
+  const refuse = (why: string): GoOn => ({ canAct: false, why, commands: [] });
+  if (FINAL_JOB_STATES.has(job.state) || job.state === 'Deleting') {
+    return refuse(
+      `Job ${job.name} is ${job.state} and does not continue. Another job cannot resume from its checkpoints.`,
+    );
+  }
+  if (job.spec.cancel) return refuse(`Job ${job.name} is being cancelled and does not continue.`);
+  if (checkpoint.deletedAt !== null) return refuse('The Checkpoint object was deleted, so no job can resume from it.');
+  const resume = `coxswain resume ${job.name} --from ${checkpoint.name}`;
+  const isStopped = job.spec.suspend || waitsForChoice(job);
+  const commands = isStopped ? [resume] : [`coxswain suspend ${job.name} --wait`, resume];
+  if (role === 'viewer') return { canAct: false, why: 'Your role is viewer, which may not resume jobs.', commands };
+  if (isStopped) return { canAct: true, why: '', commands };
+  return {
+    canAct: false,
+    why: `Job ${job.name} is not suspended. Suspend it first: its ranks save and stop.`,
+    commands,
+  };
+}
+
+/** The change of the TrainingJob that asks for the same, for users of kubectl. Another `request` asks again for a checkpoint that was asked for before. */
+export function resumeFromYaml(
+  { name }: Pick<CheckpointRecord, 'name'>,
+  { specVersion }: Pick<Job, 'specVersion'>,
+): string {
+  return `spec:\n  suspend: false\n  resumeFrom:\n    from: ${name}\n    request: "${specVersion + 1}"\n`;
+}
+
+/** Whether no checkpoint can be used, and a user has to choose. */
+function waitsForChoice({ conditions }: Job): boolean {
+  return findCondition(conditions, 'Placed')?.reason === 'CheckpointsUnusable';
+}

@@ -1,0 +1,30 @@
+/** Which attempts began from which checkpoint. */
+import { nameOfRun, type Attempt, type CheckpointRecord } from '@coxswain/api-types';
+
+/** Names of runs by the checkpoint that they began from, oldest first: `1.2` is incarnation 2 of attempt 1. */
+export function startedFrom(attempts: readonly Attempt[]): ReadonlyMap<string, readonly string[]> {
+  const runs = attempts.flatMap((attempt) => [
+    ...(attempt.incarnations ?? []).map((run) => ({ run, epoch: attempt.epoch })),
+    { run: attempt, epoch: attempt.epoch },
+  ]);
+  const byCheckpoint = new Map<string, string[]>();
+  for (const { run, epoch } of runs) {
+    if (run.resumedFrom === undefined) continue;
+    const { checkpoint } = run.resumedFrom;
+    byCheckpoint.set(checkpoint, [...(byCheckpoint.get(checkpoint) ?? []), nameOfRun(epoch, run.incarnation)]);
+  }
+  return byCheckpoint;
+}
+
+/** The checkpoint that the run which saved this one began from; null: it began from scratch; undefined: that run is not recorded any more. */
+export function baseOf(
+  { epoch, incarnation }: Pick<CheckpointRecord, 'epoch' | 'incarnation'>,
+  attempts: readonly Attempt[],
+): { readonly checkpoint: string; readonly step: number } | null | undefined {
+  const attempt = attempts.find((one) => one.epoch === epoch);
+  if (attempt === undefined) return undefined;
+  const number = incarnation ?? 1;
+  const runs = [...(attempt.incarnations ?? []), attempt];
+  const run = runs.find((one) => (one.incarnation ?? 1) === number);
+  return run === undefined ? undefined : (run.resumedFrom ?? null);
+}
