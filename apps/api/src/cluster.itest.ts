@@ -1,8 +1,15 @@
 /** More than 400 lines: one cluster and one database serve all that the API has to do with a cluster, and starting others takes longer than most of it. */
 import { readFile, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { API_GROUP_VERSION, LABELS, NODE_LABELS, type TrainingJob } from '@coxswain/api-types';
-import { aJobSpec } from '@coxswain/api-types/testing';
+import {
+  ANNOTATIONS,
+  API_GROUP_VERSION,
+  type Checkpoint,
+  LABELS,
+  NODE_LABELS,
+  type TrainingJob,
+} from '@coxswain/api-types';
+import { aJobSpec, aVerification, someContents } from '@coxswain/api-types/testing';
 import { type ControlPlane, startControlPlane, waitFor } from '@coxswain/local-cluster';
 import type { SharedPostgres } from '@coxswain/test-harness';
 import { projectJob } from './projection/job-projection.ts';
@@ -409,6 +416,43 @@ describe('between row and resource', () => {
     );
     expect(projected?.changed).toBe(false);
     expect((await api.send('GET', `${JOBS}/${job.id}`, { token })).body).toMatchObject({ epoch: 1, state: 'Running' });
+  });
+
+  it('a pin and a wish for a verification reach the Checkpoint, and its verdict and groups of tensors come back', async () => {
+    const path = '/v1/projects/research/checkpoints';
+    const { body: listed } = await api.send('GET', `${path}?job=mirrored&good=true`, { token });
+    expect(listed.items).toHaveLength(1);
+    const one = `${path}/${listed.items[0].uid}`;
+    const pinned = await api.send('PUT', `${one}/pin`, { token, body: { reason: 'baseline' } });
+    expect(pinned).toMatchObject({ status: 200, body: { pin: 'baseline' } });
+    const { body: asked } = await api.send('POST', `${one}/verify`, { token, body: { level: 'V2' } });
+    const object = ['tckpt', 'mirrored-e1-s20', '-n', 'research'];
+    const { metadata } = JSON.parse(await cluster.kubectl(['get', ...object, '-o', 'json'])) as Checkpoint;
+    expect(metadata.annotations).toEqual({
+      [ANNOTATIONS.pin]: 'baseline',
+      [ANNOTATIONS.verify]: `V2 ${asked.requestedAt}`,
+    });
+    const group = {
+      name: 'l.{0..1}.w',
+      tensors: 2,
+      dtype: 'float32',
+      shape: [4],
+      grid: [1],
+      kind: 'parameter' as const,
+    };
+    const verification = aVerification({ level: 'V3', by: 'Worker', verdict: 'damaged', at: asked.requestedAt });
+    const status = { state: 'Complete', verification, contents: someContents({ tensorGroups: [group] }) };
+    const patch = ['--subresource=status', '--type=merge', '-p', JSON.stringify({ status })];
+    await cluster.kubectl(['patch', ...object, ...patch]);
+    const detail = await waitFor(
+      async () => {
+        const { body } = await api.send('GET', one, { token });
+        return body.verifications.length > 0 && body;
+      },
+      { what: 'the verdict' },
+    );
+    expect(detail).toMatchObject({ pin: 'baseline', verifications: [verification], tensorGroups: [group] });
+    expect((await api.send('GET', `${path}?job=mirrored&good=true`, { token })).body.items).toEqual([]);
   });
 
   it('what vanished while nobody looked is found at the next start, and nothing is applied twice', async () => {

@@ -1,6 +1,6 @@
 /** Checkpoints of a whole project: which there are, which are good, what was asked for. */
 import { z } from 'zod';
-import { CheckpointVerification, VERIFICATION_LEVELS } from './checkpoint-contents.ts';
+import { CheckpointVerification, TensorGroup, VERIFICATION_LEVELS } from './checkpoint-contents.ts';
 import { CheckpointRecord } from './rest.ts';
 import { timestamp } from './status-fields.ts';
 
@@ -26,6 +26,11 @@ export const CheckpointDetail = z
     verifications: z
       .array(CheckpointVerification)
       .describe('Each verification that the API has seen, newest first, at most 50.'),
+    tensorGroups: z
+      .array(TensorGroup)
+      .nullable()
+      .default(null)
+      .describe('All of its tensors in groups, by name. Null: not recorded.'),
   })
   .meta({ id: 'CheckpointDetail' });
 export type CheckpointDetail = z.infer<typeof CheckpointDetail>;

@@ -64,6 +64,35 @@ function numbersByName(most: number) {
     .meta({ maxProperties: most });
 }
 
+/** Most groups of tensors that are recorded. */
+export const MAX_TENSOR_GROUPS = 48;
+/** Most bytes of all groups together, as JSON. */
+export const MAX_TENSOR_GROUPS_BYTES = 8_192;
+/** Longest name of a group. */
+export const MAX_GROUP_NAME_CHARACTERS = 256;
+/** Most dims of a group; further ones are left out. */
+export const MAX_GROUP_DIMS = 16;
+/** Name of the group of all further tensors. */
+export const OTHER_TENSORS = '*';
+
+/** Tensors whose names differ only in numbers, and that are alike in all else. */
+export const TensorGroup = z
+  .object({
+    name: z
+      .string()
+      .max(MAX_GROUP_NAME_CHARACTERS)
+      .describe(
+        'Their name with its numbers, such as layers.{0..79}.attention.wq.weight. Not every combination need be there. *: all further tensors, of any dtype and shape.',
+      ),
+    tensors: counter,
+    dtype: z.string().max(MAX_CONTENT_NAME_CHARACTERS),
+    shape: z.array(counter).max(MAX_GROUP_DIMS).describe('Elements along each dim of one tensor.'),
+    grid: z.array(counter).max(MAX_GROUP_DIMS).describe('Chunks along each dim of one tensor.'),
+    kind: z.enum(['parameter', 'master', 'moment', 'other']),
+  })
+  .meta({ id: 'TensorGroup' });
+export type TensorGroup = z.infer<typeof TensorGroup>;
+
 /** What a checkpoint holds, as its files say. */
 export const CheckpointContents = z
   .object({
@@ -115,6 +144,11 @@ export const CheckpointContents = z
       .describe(
         'Whether a universal checkpoint that was made from it lies beside it. Absent: none was found. Only for format deepspeed.',
       ),
+    tensorGroups: z
+      .array(TensorGroup)
+      .max(MAX_TENSOR_GROUPS)
+      .optional()
+      .describe('All of its tensors in groups, by name. Absent: an earlier release recorded it, or they did not fit.'),
   })
   .meta({ id: 'CheckpointContents' });
 export type CheckpointContents = z.infer<typeof CheckpointContents>;

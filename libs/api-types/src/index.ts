@@ -167,6 +167,12 @@ export {
   MAX_DTYPES,
   MAX_FINDING_CHARACTERS,
   MAX_FINDINGS,
+  MAX_GROUP_DIMS,
+  MAX_GROUP_NAME_CHARACTERS,
+  MAX_TENSOR_GROUPS,
+  MAX_TENSOR_GROUPS_BYTES,
+  OTHER_TENSORS,
+  TensorGroup,
   VERIFICATION_LEVELS,
   type VerificationLevel,
 } from './checkpoint-contents.ts';

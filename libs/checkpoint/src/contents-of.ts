@@ -11,6 +11,7 @@ import {
   type TensorKind,
   volumeOf,
 } from './read/saved-state.ts';
+import { tensorGroupsOf } from './tensor-groups.ts';
 import type { SaveLook } from './verify/verify-save.ts';
 
 /** Moments by the names that Adam, AdamW and SGD of PyTorch, DeepSpeed and Megatron-LM give them. */
@@ -56,6 +57,7 @@ export function contentsOf({ state }: SaveLook, geometryHash: Sha256): Checkpoin
     holds: holdsOf(state, optimizer),
     isResumable: optimizer === true,
     geometry: geometryOf(state, geometryHash),
+    ...(tensors.length === 0 ? {} : { tensorGroups: tensorGroupsOf(tensors, kindOf) }),
     ...boundedFacts(state.facts),
   };
 }

@@ -23,6 +23,7 @@ import { ServeJobsInTurns1795854600000 } from '../../../migrations/2026112808300
 import { NameTheClusterOfAnEntry1795867800000 } from '../../../migrations/20261128121000-name-the-cluster-of-an-entry.ts';
 import { RecordSinceWhenJobsWait1795881000000 } from '../../../migrations/20261128155000-record-since-when-jobs-wait.ts';
 import { RecordWhatCheckpointsHold1795884000000 } from '../../../migrations/20261128164000-record-what-checkpoints-hold.ts';
+import { KeepTensorGroups1795896300000 } from '../../../migrations/20261128200500-keep-tensor-groups.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
 export const MIGRATIONS = [
@@ -51,4 +52,5 @@ export const MIGRATIONS = [
   NameTheClusterOfAnEntry1795867800000,
   RecordSinceWhenJobsWait1795881000000,
   RecordWhatCheckpointsHold1795884000000,
+  KeepTensorGroups1795896300000,
 ] as const;

@@ -1,4 +1,4 @@
-import type { CheckpointDetail, CheckpointPage, CheckpointVerification } from '@coxswain/api-types';
+import type { CheckpointDetail, CheckpointPage, CheckpointVerification, TensorGroup } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
 import { firstOf, type Sql, type TenantDatabase } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
@@ -56,8 +56,17 @@ export class CheckpointCatalogueService {
     const question = { clusterId: this.#cluster.id, principal, project: address.project, action: 'job.read' } as const;
     return inScope(this.#database, question, async (sql, scope) => {
       const row = await findCheckpoint(sql, this.#cluster, { address, projectId: projectIdOf(scope) });
-      return { ...toCheckpointRecord(row, row.job_id), verifications: await this.#verifications(sql, row) };
+      const verifications = await this.#verifications(sql, row);
+      return { ...toCheckpointRecord(row, row.job_id), verifications, tensorGroups: await this.#groups(sql, row) };
     });
+  }
+
+  async #groups(sql: Sql, { namespace, spec, contents }: CatalogueRow): Promise<TensorGroup[] | null> {
+    const found = await sql.query<{ tensor_groups: TensorGroup[] }>(
+      `SELECT tensor_groups FROM checkpoint_geometries WHERE cluster_id = $1 AND job_uid = $2 AND namespace = $3 AND geometry = $4`,
+      [this.#cluster.id, spec.jobUid, namespace, contents?.geometry ?? null],
+    );
+    return firstOf(found)?.tensor_groups ?? null;
   }
 
   async #verifications(sql: Sql, { uid }: CatalogueRow): Promise<CheckpointVerification[]> {

@@ -5,6 +5,7 @@ import {
   type CheckpointRecord,
   type CheckpointVerify,
   type CheckpointVerifyRequest,
+  type VerificationLevel,
 } from '@coxswain/api-types';
 import { describeVerificationRequest, isAsClose, pendingVerification } from '@coxswain/checkpoint';
 import { DomainError } from '@coxswain/domain-error';
@@ -61,7 +62,10 @@ export class CheckpointCommandsService {
     this.#clock = clock;
   }
 
-  /** Asks for a verification. While one that is at least as close is awaited, asking again changes nothing. */
+  /**
+   * Asks for a verification. While one that is at least as close is awaited, asking again changes nothing. The status keeps the closest verification, so one
+   * that is less close than that would never be seen: the level of the request is raised to it.
+   */
   async verify(
     principal: Principal,
     address: CheckpointAddress,
@@ -74,7 +78,7 @@ export class CheckpointCommandsService {
       decide: (present) => {
         const pending = pendingVerification(present);
         if (pending !== undefined && isAsClose(pending.level, level)) return undefined;
-        return { [ANNOTATIONS.verify]: describeVerificationRequest({ level, since }) };
+        return { [ANNOTATIONS.verify]: describeVerificationRequest({ level: levelFor(present, level), since }) };
       },
     });
     const request = pendingVerification(object) ?? { level, since };
@@ -154,6 +158,11 @@ export class CheckpointCommandsService {
   #question(principal: Principal, { project }: CheckpointAddress): ScopeQuestion {
     return { clusterId: this.#cluster.id, principal, project, action: 'job.changeOwn' };
   }
+}
+
+function levelFor({ status }: CheckpointObject, wanted: VerificationLevel): VerificationLevel {
+  const known = status?.verification?.level;
+  return known !== undefined && isAsClose(known, wanted) ? known : wanted;
 }
 
 function annotation({ metadata }: CheckpointObject): string | undefined {

@@ -1,5 +1,5 @@
 import { ANNOTATIONS, type Checkpoint, type CheckpointRecord } from '@coxswain/api-types';
-import { aJobSpec, aVerification } from '@coxswain/api-types/testing';
+import { aJobSpec, aVerification, someContents } from '@coxswain/api-types/testing';
 import { isGood } from '@coxswain/checkpoint';
 import { KubeApiError, type KubeClient } from '@coxswain/kube';
 import type { SharedPostgres } from '@coxswain/test-harness';
@@ -147,6 +147,26 @@ describe('the checkpoints of a project', () => {
     const { status: code, body } = await ask('GET', '/uid-of-broken');
     expect(code).toBe(200);
     expect(body).toMatchObject({ name: 'broken', jobId, verification: again, verifications: [again, BAD] });
+  });
+
+  it('are given with their tensors in groups, which are kept once for all saves of a job with that geometry', async () => {
+    const group = {
+      name: 'l.{0..1}.w',
+      tensors: 2,
+      dtype: 'float32',
+      shape: [4],
+      grid: [1],
+      kind: 'parameter' as const,
+    };
+    const contents = someContents({ tensorGroups: [group] });
+    for (const name of ['grouped-1', 'grouped-2'])
+      await mirrorCheckpoint(api, { jobId, name, status: { state: 'Complete', contents } });
+    const { body } = await ask('GET', '/uid-of-grouped-2');
+    expect(body).toMatchObject({ tensorGroups: [group], contents: someContents() });
+    expect(body.contents).not.toHaveProperty('tensorGroups');
+    expect((await ask('GET', '/uid-of-plain')).body.tensorGroups).toBeNull();
+    const kept = await api.running.infrastructure.database.query('SELECT FROM checkpoint_geometries');
+    expect(kept.rows).toHaveLength(1);
   });
 
   it('are the same by GraphQL', async () => {

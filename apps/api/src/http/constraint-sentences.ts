@@ -70,6 +70,7 @@ export const UNREACHABLE_CONSTRAINTS: Readonly<Record<string, string>> = {
   job_labels_pkey: 'a trigger writes the labels of a job anew',
   job_name_words_pkey: 'a trigger writes the words of a name anew, each once',
   attempts_pkey: 'the projection writes attempts with ON CONFLICT',
+  checkpoint_geometries_pkey: 'the projection writes geometries with ON CONFLICT',
   checkpoint_verifications_pkey: 'the projection writes verifications with ON CONFLICT',
   checkpoints_pkey: 'the projection writes checkpoints with ON CONFLICT',
   placements_pkey: 'the projection writes placements with ON CONFLICT',

@@ -6,6 +6,7 @@ import {
   MAX_PIN_CHARACTERS,
   NODE_LABELS,
   type Placement,
+  type TensorGroup,
 } from '@coxswain/api-types';
 import type { KubeObject } from '@coxswain/kube';
 import { type Sql, storableJson, storableText } from '@coxswain/persistence';
@@ -30,7 +31,8 @@ export async function projectCheckpoint(sql: Sql, cluster: Cluster, checkpoint: 
   const { uid, namespace, name, resourceVersion, creationTimestamp, annotations } = checkpoint.metadata;
   const { status } = checkpoint;
   const verification = CheckpointVerification.safeParse(status?.verification).data;
-  const contents = CheckpointContents.safeParse(status?.contents).data;
+  const held: Partial<CheckpointContents> = CheckpointContents.safeParse(status?.contents).data ?? {};
+  const { tensorGroups, ...contents } = held;
   const pin = annotations?.[ANNOTATIONS.pin];
   await sql.query(
     `INSERT INTO checkpoints (cluster_id, uid, namespace, name, job_uid, spec, state, message, resource_version, created_at,
@@ -55,13 +57,39 @@ export async function projectCheckpoint(sql: Sql, cluster: Cluster, checkpoint: 
       resourceVersion,
       creationTimestamp,
       verification === undefined ? null : storableJson(verification),
-      contents === undefined ? null : storableJson(contents),
+      contents.geometry === undefined ? null : storableJson(contents),
       pin === undefined ? null : storableText(pin.slice(0, MAX_PIN_CHARACTERS)),
       status?.suspect !== undefined,
     ],
   );
+  const { jobUid } = checkpoint.spec;
+  if (tensorGroups !== undefined && contents.geometry !== undefined && namespace !== undefined)
+    await recordGeometry(sql, cluster, { jobUid, namespace, geometry: contents.geometry, tensorGroups });
   if (verification !== undefined && uid !== undefined && namespace !== undefined)
     await recordVerification(sql, cluster, { uid, namespace, verification });
+}
+
+/** Most geometries of one job that are kept; a job has few layouts. */
+const MAX_GEOMETRIES = 100;
+
+/** Keeps the groups of tensors of a geometry; twice is once. */
+async function recordGeometry(
+  sql: Sql,
+  cluster: Cluster,
+  of: {
+    readonly jobUid: string;
+    readonly namespace: string;
+    readonly geometry: string;
+    readonly tensorGroups: readonly TensorGroup[];
+  },
+): Promise<void> {
+  await sql.query(
+    `INSERT INTO checkpoint_geometries (cluster_id, job_uid, namespace, geometry, tensor_groups)
+     SELECT $1, $2, $3, $4, $5
+      WHERE (SELECT count(*) FROM checkpoint_geometries WHERE cluster_id = $1 AND job_uid = $2 AND namespace = $3) < ${MAX_GEOMETRIES}
+     ON CONFLICT DO NOTHING`,
+    [cluster.id, of.jobUid, of.namespace, of.geometry, storableJson(of.tensorGroups)],
+  );
 }
 
 /** Adds a verification to the history of its checkpoint; twice is once. */

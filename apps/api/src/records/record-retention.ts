@@ -44,7 +44,7 @@ export async function sweepRecords(
 }
 
 /** What is found by the UID of a job. What is there of a checkpoint or a placement has kept its record until now. */
-const BY_UID = ['attempts', 'measured_step_times', 'rank_steps', 'step_epochs'] as const;
+const BY_UID = ['attempts', 'checkpoint_geometries', 'measured_step_times', 'rank_steps', 'step_epochs'] as const;
 const MIRRORED = ['checkpoints', 'placements'] as const;
 
 class Sweep {

@@ -76,7 +76,12 @@ describe('checkpoint verify', () => {
   });
 
   it.each([
-    ['a directory that is not there', ['none'], /none is no directory\. Name the directory of one save/],
+    ['a directory that is not there', ['./none'], /none is no directory\. Name the directory of one save/],
+    [
+      'a name without a server',
+      ['none'],
+      /^none is no directory here, so it is looked up as a Checkpoint of a project\. /,
+    ],
     ['a file', [join(SAVE, '.metadata')], /is no directory/],
     ['a level that does not exist', [SAVE, '--level', 'V9'], /V0, V1, V2, V3/],
   ])('refuses %s', async (_what, argv, reason) => {

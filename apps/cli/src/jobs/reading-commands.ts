@@ -1,17 +1,10 @@
-import {
-  type CheckpointRecord,
-  JOB_ORDERS,
-  type JobOrder,
-  type JobSummary,
-  type StepPoint,
-  type WhoAmI,
-} from '@coxswain/api-types';
-import { formatBytes } from '@coxswain/units';
+import { JOB_ORDERS, type JobOrder, type JobSummary, type StepPoint, type WhoAmI } from '@coxswain/api-types';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { gpusText } from './job-check-text.ts';
 import { LogText } from './log-text.ts';
 import { columns } from '../output/output.ts';
 import { eventLine, jobDetails, jobTable } from './job-tables.ts';
+import { checkpointTable } from '../checkpoints/catalogue-tables.ts';
 import type { Session } from '../session/session.ts';
 import { watchJob } from './watch.ts';
 import { wholeNumber } from '../options/whole-number.ts';
@@ -183,30 +176,4 @@ function stepTable(items: readonly StepPoint[]): string {
     shown(point.stepTimeMs, 1),
   ]);
   return columns([['STEPS', 'ATTEMPT', 'LOSS', 'LOWEST', 'HIGHEST', 'TOKENS/S', 'STEP MS'], ...rows]);
-}
-
-function checkpointTable(items: readonly CheckpointRecord[]): string {
-  const rows = items.map((item) => [
-    String(item.step),
-    String(item.epoch),
-    item.isSuspect ? 'Suspect' : item.state,
-    formatBytes(item.bytes),
-    item.format,
-    describeVerified(item),
-    describeHeld(item),
-    item.name,
-  ]);
-  const heads = ['STEP', 'ATTEMPT', 'STATE', 'SIZE', 'FORMAT', 'VERIFIED', 'HOLDS', 'NAME'];
-  return rows.length === 0 ? 'No checkpoints yet.' : columns([heads, ...rows]);
-}
-
-/** `sound (V3)` */
-function describeVerified({ verification }: CheckpointRecord): string {
-  return verification === null ? '-' : `${verification.verdict} (${verification.level})`;
-}
-
-function describeHeld({ contents, pin }: CheckpointRecord): string {
-  const isKnown = contents !== null && (contents.isResumable || contents.holds.optimizer === false);
-  const held = !isKnown ? '-' : contents.isResumable ? 'resumable' : 'weights only';
-  return pin === null ? held : `${held}, pinned`;
 }

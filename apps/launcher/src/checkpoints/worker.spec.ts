@@ -62,6 +62,13 @@ it.each([
   expect(fitted.verification?.findings[0]).toEqual(findings[0]);
 });
 
+it('leaves out groups of tensors before all else', () => {
+  const group = { tensors: 1, dtype: 'float32', shape: [1], grid: [1], kind: 'parameter' as const };
+  const tensorGroups = Array.from({ length: 48 }, (_, index) => ({ ...group, name: `${'n'.repeat(60)}${index}` }));
+  const answer = { version: 1 as const, verification: aVerification(), contents: someContents({ tensorGroups }) };
+  expect(fitAnswer(answer)).toEqual({ ...answer, contents: someContents() });
+});
+
 function namesOf(count: number): Record<string, number> {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`${'n'.repeat(60)}${index}`, index]));
 }

@@ -51,11 +51,15 @@ async function answerOf(
   }
 }
 
-/** The kubelet cuts a longer message, and then it is no JSON. Findings go first, then the contents: the verdict stays. */
+/** The kubelet cuts a longer message, and then it is no JSON. Groups of tensors go first, then findings, then the contents: the verdict stays. */
 export function fitAnswer(answer: WorkerAnswer): WorkerAnswer {
-  const { verification, contents: _, ...rest } = answer;
+  const { verification, contents, ...rest } = answer;
   if (Buffer.byteLength(JSON.stringify(answer)) <= MAX_TERMINATION_MESSAGE_BYTES || verification === undefined)
     return answer;
+  if (contents?.tensorGroups !== undefined) {
+    const { tensorGroups: _, ...withoutGroups } = contents;
+    return fitAnswer({ ...answer, contents: withoutGroups });
+  }
   const { findings } = verification;
   if (findings.length > 1)
     return fitAnswer({ ...answer, verification: { ...verification, findings: findings.slice(0, -1) } });

@@ -37,8 +37,14 @@ export function withVerdict({ spec, status }: Checkpoint, verdict: WorkerVerdict
     ...before,
     ...(suspect === undefined ? {} : { suspect }),
     ...(isKept ? {} : { verification }),
-    ...(contents === undefined ? {} : { contents }),
+    ...(contents === undefined ? {} : { contents: withGroups(contents, before.contents) }),
   };
+}
+
+/** A worker leaves out groups of tensors that do not fit its answer. Equal geometries have equal groups. */
+function withGroups(contents: CheckpointContents, before: CheckpointContents | undefined): CheckpointContents {
+  const tensorGroups = contents.geometry === before?.geometry ? before.tensorGroups : undefined;
+  return tensorGroups === undefined ? contents : { tensorGroups, ...contents };
 }
 
 /** The status of a checkpoint that no worker could verify, which says nothing of its bytes; undefined: it says so already, or another message counts more. */

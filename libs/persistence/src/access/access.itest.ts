@@ -305,6 +305,10 @@ const ROWS: readonly (readonly [statement: string, parameters: readonly string[]
     ['clusterId', 'uid', 'name'],
   ],
   [
+    "INSERT INTO checkpoint_geometries (cluster_id, job_uid, namespace, geometry, tensor_groups) VALUES ($1, $2, $3, 'g', '[]')",
+    ['clusterId', 'uid', 'name'],
+  ],
+  [
     `INSERT INTO checkpoint_verifications (cluster_id, checkpoint_uid, namespace, verified_at, verification)
      VALUES ($1, $2, $3, now(), '{}')`,
     ['clusterId', 'uid', 'name'],

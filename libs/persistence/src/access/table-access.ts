@@ -63,6 +63,7 @@ export const TABLE_ACCESS: Readonly<Record<string, TableAccess>> = {
     reason:
       'each principal writes entries in its own name; entries without a cluster are about administrators of all clusters',
   },
+  checkpoint_geometries: { requests: 'read', rows: BY_NAMESPACE },
   checkpoint_verifications: { requests: 'read', rows: BY_NAMESPACE },
   checkpoints: { requests: 'read', rows: BY_NAMESPACE },
   clusters: { requests: 'none', reason: 'read at the start of a process' },

@@ -1,0 +1,137 @@
+import type { CheckpointDetail } from '@coxswain/api-types';
+import { aCheckpointRecord, aVerification } from '@coxswain/api-types/testing';
+import { runCommand, type Routes } from '../testing/run-command.ts';
+
+const LIST = 'GET /v1/projects/research/checkpoints';
+const RECORD = aCheckpointRecord({ name: 'tiny-s20' });
+const PATH = `/v1/projects/research/checkpoints/${RECORD.uid}`;
+const NAMED: Routes = { [`${LIST}?name=tiny-s20&deleted=true`]: { json: { items: [RECORD] } } };
+const ASKED_AT = '2026-01-10T00:00:00.000Z';
+
+const aDetail = (changes: Partial<CheckpointDetail> = {}): CheckpointDetail => ({
+  ...RECORD,
+  verifications: [],
+  tensorGroups: null,
+  ...changes,
+});
+const GROUP = {
+  name: 'layers.{0..79}.wq',
+  tensors: 80,
+  dtype: 'float32',
+  shape: [8, 4],
+  grid: [2, 1],
+  kind: 'parameter' as const,
+};
+const byWorker = (changes: Partial<CheckpointDetail['verifications'][number]> = {}) =>
+  aVerification({ level: 'V3', by: 'Worker', node: 'gpu-a', at: '2026-01-10T00:01:00Z', ...changes });
+
+describe('coxswain checkpoint list', () => {
+  it('lists those of the project, with the filters that are given', async () => {
+    const pinned = aCheckpointRecord({ name: 'tiny-s40', step: 40, pin: 'baseline', verification: byWorker() });
+    const { code, out } = await runCommand('checkpoint list tiny-gpt --good --limit 1', {
+      [`${LIST}?good=true&job=tiny-gpt&pageSize=1`]: { json: { items: [pinned] } },
+    });
+    expect([code, out]).toEqual([
+      0,
+      `SAVED (UTC)          JOB       STEP  STATE     SIZE     VERIFIED    HOLDS      NAME
+2026-01-01 00:00:00  tiny-gpt  40    Complete  1.5 MiB  sound (V3)  -, pinned  tiny-s40`,
+    ]);
+  });
+});
+
+describe('coxswain checkpoint get', () => {
+  it('shows one by name with each verification', async () => {
+    const finding = { kind: 'damaged' as const, message: 'File a is cut off.' };
+    const verifications = [byWorker({ verdict: 'damaged', findings: [finding] }), aVerification()];
+    const { code, out } = await runCommand('checkpoint get tiny-s20', {
+      ...NAMED,
+      [`GET ${PATH}`]: { json: aDetail({ verifications, tensorGroups: [GROUP] }) },
+    });
+    expect(code).toBe(0);
+    expect(out).toMatch(/\nlayers\.\{0\.\.79\}\.wq +80 +float32 +8x4 +2x1 +parameter$/);
+    expect(out).toMatch(/^Name +tiny-s20\nUID +3f1c2b9e/);
+    expect(out).toMatch(
+      /\n2026-01-10 00:01:00 +V3 +damaged +worker +gpu-a +File a is cut off\.\n.* V1 +sound +launcher/,
+    );
+  });
+
+  it.each([
+    ['an unknown name', [], /No Checkpoint named "tiny-s20" in project research, and no directory/],
+    [
+      'a name in two namespaces',
+      [RECORD, { ...RECORD, uid: 'other' }],
+      /has 2 Checkpoints named "tiny-s20"\. Give one of/,
+    ],
+  ])('refuses %s', async (_what, items, words) => {
+    const { code, err } = await runCommand('checkpoint get tiny-s20', { [LIST]: { json: { items } } });
+    expect([code, err]).toEqual([1, expect.stringMatching(words)]);
+  });
+});
+
+describe('coxswain checkpoint pin and unpin', () => {
+  it('send the reason, and remove it', async () => {
+    const pin = await runCommand('checkpoint pin tiny-s20 --reason baseline', {
+      ...NAMED,
+      [`PUT ${PATH}/pin`]: { json: { ...RECORD, pin: 'baseline' } },
+    });
+    expect([pin.code, pin.out, pin.requests.at(-1)?.body]).toEqual([
+      0,
+      'Pinned tiny-s20: baseline',
+      { reason: 'baseline' },
+    ]);
+    const unpin = await runCommand('checkpoint unpin tiny-s20', { ...NAMED, [`DELETE ${PATH}/pin`]: { json: RECORD } });
+    expect([unpin.code, unpin.out]).toEqual([0, 'Unpinned tiny-s20']);
+  });
+});
+
+describe('coxswain checkpoint verify of a Checkpoint', () => {
+  const verify = (argv: string, details: readonly CheckpointDetail[]) =>
+    runCommand(`checkpoint verify tiny-s20 ${argv}`, {
+      ...NAMED,
+      [`POST ${PATH}/verify`]: { status: 202, json: { level: 'V3', requestedAt: ASKED_AT, checkpoint: RECORD } },
+      [`GET ${PATH}`]: details.map((json) => ({ json })),
+    });
+
+  it('asks for it and returns', async () => {
+    const { code, out, requests } = await verify('--level V2', []);
+    expect([code, out]).toEqual([0, expect.stringMatching(/^A pod in the cluster verifies tiny-s20 at V3\./)]);
+    expect(requests.at(-1)?.body).toEqual({ level: 'V2' });
+  });
+
+  it('waits for a verdict that is new and close enough, and says meanwhile why the pod cannot start', async () => {
+    const message = 'It could not be verified: the cluster rejects its pod: exceeded quota';
+    const old = [byWorker({ at: '2026-01-09T00:00:00Z' }), byWorker({ level: 'V2' })];
+    const waiting = aDetail({ message, verifications: old });
+    const { code, out, err } = await verify('--wait', [
+      waiting,
+      waiting,
+      aDetail({ verifications: [byWorker(), ...old] }),
+    ]);
+    expect([code, out]).toEqual([0, 'Sound as far as V3 sees: 1 B read on node gpu-a.']);
+    expect(err.split('\n').filter((line) => line.endsWith(message))).toHaveLength(1);
+  });
+
+  it.each([
+    ['damaged', 1, /^Damaged: /],
+    ['incomplete', 1, /^Incomplete: /],
+    ['suspect', 1, /^Suspect: /],
+    ['unverifiable', 0, /^Its content cannot be verified: /],
+  ] as const)('ends with the verdict %s with exit code %i', async (verdict, want, words) => {
+    const { code, out } = await verify('--wait', [aDetail({ verifications: [byWorker({ verdict })] })]);
+    expect([code, out]).toEqual([want, expect.stringMatching(words)]);
+  });
+
+  it('gives up after a time with the last reason, and shows that it waits', async () => {
+    const { code, err } = await verify('--wait --timeout 1', [aDetail({ message: 'claim c is mounted on gpu-b' })]);
+    expect(code).toBe(1);
+    expect(err).toMatch(/waiting for a verdict at V3 \(30\.0 s\)/);
+    expect(err).toMatch(
+      /no verdict after 1 minute\. The cluster says: claim c is mounted on gpu-b\. The request stays/,
+    );
+  });
+
+  it('ends if the Checkpoint is deleted meanwhile', async () => {
+    const { code, err } = await verify('--wait', [aDetail({ deletedAt: ASKED_AT })]);
+    expect([code, err]).toEqual([1, expect.stringMatching(/was deleted before it was verified/)]);
+  });
+});
