@@ -93,6 +93,8 @@ const NEEDS_OF_FILES: Readonly<Record<string, SetupPart>> = {
   'e2e/real-engines.itest.ts': 'upstream-engines',
   'e2e/slow-torchtitan.itest.ts': 'upstream-engines',
   'apps/cli/src/checkpoints/bucket.itest.ts': 'object-store',
+  'apps/launcher/src/pod/bucket.itest.ts': 'object-store',
+  'e2e/bucket.itest.ts': 'object-store',
   'libs/checkpoint-store/src/s3/s3-store.itest.ts': 'object-store',
 };
 
