@@ -74,7 +74,7 @@ function isEnded({ epoch }: Placement['spec'], job: TrainingJob | undefined): bo
   return attempts.some((attempt) => attempt.epoch === epoch && attempt.endedAt !== undefined);
 }
 
-/** Two checkpoints of which one lies in the folder of the other. In the order of paths, what a folder holds follows it. */
+/** Notes pairs of checkpoints where one lies in the folder of the other. In the order of paths, what a folder holds follows it. */
 function noteSharedFolders(checkpoints: readonly Checkpoint[], note: Note): void {
   const placeOf = ({ spec }: Checkpoint): string => `${spec.claimName}/${folderOf(spec.path)}`;
   const inOrder = checkpoints.toSorted((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
