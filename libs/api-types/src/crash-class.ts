@@ -113,6 +113,12 @@ export const CRASH_CLASSES = {
     advice:
       'Check whether the pod of rank 0 ran then, whether network policies allow its port between the nodes, and that the world size of the program is WORLD_SIZE.',
   },
+  WorldSizeDiffers: {
+    blame: 'program',
+    meaning: 'Every rank of the job came, and the program waits for another number of ranks.',
+    advice:
+      'Check that the world size of the program is WORLD_SIZE and no constant: the process group waits for ranks that the job does not have.',
+  },
   NameResolutionFailed: {
     blame: 'network',
     meaning: 'A host name could not be resolved.',

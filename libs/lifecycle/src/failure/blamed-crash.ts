@@ -1,9 +1,11 @@
 /** Does the log of a rank show that its node is to blame? */
 import { CRASH_CLASSES, type CrashClass } from '@coxswain/api-types';
 import { classifyCrash, type CrashJudgement } from '@coxswain/health';
+import { worldSize } from '@coxswain/layout';
 import type { JobRecord } from '../record/job-record.ts';
 import type { Failure } from './failure.ts';
 import { crashOf } from './failure-rules.ts';
+import { otherWorldSize } from './other-world-size.ts';
 
 /** Classes of a node that a program, its image or a server causes on every node: a wrong mask of devices, an old driver, a certificate. */
 const ALSO_OF_PROGRAMS: readonly CrashClass[] = ['GpuUnavailable', 'NodeOutOfMemory', 'ClockSkewed'];
@@ -19,10 +21,20 @@ export function blamedCrash(record: JobRecord, failure: Failure): CrashJudgement
     const { advice } = CRASH_CLASSES.CollectiveTimeout;
     return { ...crash, class: 'CollectiveTimeout', blame: 'environment', advice };
   }
+  const sizes = crash.class === 'RendezvousFailed' ? sizesOf(record, failure) : undefined;
+  if (sizes !== undefined) {
+    const { blame, advice } = CRASH_CLASSES.WorldSizeDiffers;
+    return { class: 'WorldSizeDiffers', blame, advice, evidence: sizes };
+  }
   const isOfNode =
     failure.reason === 'EngineFailed' && crash.blame === 'node' && ALSO_OF_PROGRAMS.includes(crash.class);
   if (!isOfNode || isShownByNode(failure) || !isOfSeveralNodes(record, failure, crash.class)) return crash;
   return { ...crash, blame: 'environment' };
+}
+
+function sizesOf({ attempts }: JobRecord, { crash }: Failure): string | undefined {
+  const layout = attempts.at(-1)?.layout;
+  return layout === undefined ? undefined : otherWorldSize(crash.lastLines, worldSize(layout));
 }
 
 function isShownByNode({ crash: { nodeConditions = [] } }: Failure): boolean {
