@@ -12,6 +12,7 @@ import { NODE_GRACE_SECONDS, type Installation } from './installation.ts';
 import { NAMESPACE, RUNTIME, runtimeWithPython } from './job-objects.ts';
 import type { RealNode } from './node.ts';
 import { must, type Steps } from './steps.ts';
+import { verifyOnRequest } from './verification-step.ts';
 import type { Volumes } from './volumes.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../../examples');
@@ -72,6 +73,9 @@ class RealJob implements JobSteps {
       this.#train(),
     );
     if (!trains) return false;
+    await steps.run('a pod that is the trainer’s user verifies a save on request, and finds a flipped byte', () =>
+      verifyOnRequest(this.#context.cluster.plane, this.#context.volumes.folderOf('checkpoints')),
+    );
     await steps.run('a rank is killed and the gang is back, in the same pods', () => this.#killRank());
     await steps.run('a kubelet is away for less than the grace', () => this.#kubeletAway());
     await steps.run('a kubelet is away for more than the grace', () => this.#kubeletLongAway());

@@ -18,7 +18,7 @@ export class Volumes {
 
   async make(python: readonly HostFolder[]): Promise<void> {
     const objects = ['corpus', 'checkpoints'].flatMap((name) => {
-      const path = join(this.#directory, name);
+      const path = this.folderOf(name);
       mkdirSync(path, { recursive: true });
       // A volume of this kind knows no group, as NFS: the user of jobs must be let in.
       chmodSync(path, 0o777);
@@ -30,6 +30,11 @@ export class Volumes {
     const claims = names.map((name) => `pvc/${name}`);
     const bound = ['wait', '--for=jsonpath={.status.phase}=Bound', '--timeout=60s'];
     await this.#plane.kubectl(['-n', NAMESPACE, ...bound, ...claims]);
+  }
+
+  /** Where a claim lies on this machine. */
+  folderOf(claim: string): string {
+    return join(this.#directory, claim);
   }
 
   async apply(objects: readonly object[]): Promise<void> {

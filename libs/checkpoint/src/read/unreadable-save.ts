@@ -16,3 +16,15 @@ export class UnknownForm extends UnreadableSave {
     this.name = 'UnknownForm';
   }
 }
+
+/** A file that cannot be read. */
+export interface UnreadableFile {
+  readonly path: string;
+  readonly error: UnreadableSave;
+}
+
+/** The error with words before its reason; a form that is not known stays one. */
+export function withContext(error: UnreadableSave, context: string): UnreadableSave {
+  const message = `${context}${error.message}`;
+  return error instanceof UnknownForm ? new UnknownForm(message) : new UnreadableSave(message);
+}

@@ -1,4 +1,5 @@
 /** What is wrong with a save, or cannot be known of it. */
+import { type UnreadableFile, UnknownForm, type UnreadableSave } from '../read/unreadable-save.ts';
 
 /**
  * damaged: what is stored is not what was saved. incomplete: a part is missing. suspect: signs of damage that have another
@@ -17,4 +18,23 @@ export interface Finding {
   readonly kind: FindingKind;
   /** A sentence with its full stop: what is wrong, and the tensor or file. */
   readonly sentence: string;
+}
+
+/** What it means that something cannot be read. A form that an engine newer than these readers may write shows no damage. */
+export function kindOfUnreadable(error: UnreadableSave): FindingKind {
+  return error instanceof UnknownForm ? 'unverifiable' : 'damaged';
+}
+
+/** A finding for each file that cannot be read. */
+export function describeUnreadable(files: readonly UnreadableFile[], level: Level = 'V1'): readonly Finding[] {
+  return files.map(({ path, error }) => ({
+    level,
+    kind: kindOfUnreadable(error),
+    sentence: `File ${path} ${error.message}.`,
+  }));
+}
+
+/** Whether a file is in a form that is not known: what is missing without it says nothing of the save. */
+export function hasUnknownForm(findings: readonly Finding[]): boolean {
+  return findings.some(({ level, kind }) => level === 'V1' && kind === 'unverifiable');
 }

@@ -2,7 +2,7 @@
 import type { Reading, StoredFile } from '../read/save-files.ts';
 import { UnreadableSave } from '../read/unreadable-save.ts';
 import { checkContent, openItem } from './archives.ts';
-import type { Finding, Level } from './finding.ts';
+import { describeUnreadable, type Finding, type Level } from './finding.ts';
 import { isUpTo, type LookOptions } from './look.ts';
 
 /** Looks at the envelopes (V2) and all bytes (V3) of files, as far as the level wants. */
@@ -19,7 +19,7 @@ export function* checkTorchFiles(files: readonly StoredFile[], options: LookOpti
       if (open.isWithoutCrc) withoutCrc++;
     } catch (error) {
       if (!(error instanceof UnreadableSave)) throw error;
-      findings.push({ level, kind: 'damaged', sentence: `File ${path} ${error.message}.` });
+      findings.push(...describeUnreadable([{ path, error }], level));
     }
   }
   if (withoutCrc > 0)

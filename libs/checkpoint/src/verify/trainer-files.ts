@@ -1,7 +1,7 @@
 /** Reads the files of `torch.save` in a folder of the Trainer. */
 import type { Reading, StoredFile } from '../read/save-files.ts';
 import type { SavedObject, SavedTensor, TensorKind } from '../read/saved-state.ts';
-import { UnreadableSave } from '../read/unreadable-save.ts';
+import { type UnreadableFile, UnreadableSave } from '../read/unreadable-save.ts';
 import { archivedTensor, type ArchivedTensor } from '../formats/torch-save-tensor.ts';
 import { entriesOf, valueAt, visit, VISITS_OF_TENSOR, visitsOf } from '../formats/torch-save/pickled-state.ts';
 import { TensorPlaces } from '../formats/torch-save/place-tensor.ts';
@@ -14,15 +14,15 @@ interface TrainerFiles {
   readonly objects: readonly SavedObject[];
   /** Steps that the optimizer counted for its first parameter. */
   readonly optimizerStep: number | undefined;
-  /** Each reason continues a sentence that starts with the file. */
-  readonly unreadable: readonly { readonly path: string; readonly reason: string }[];
+  /** Each message continues a sentence that starts with the file. */
+  readonly unreadable: readonly UnreadableFile[];
 }
 
 /** Tensors of weights and optimizer; the rest is an object a file. */
 export function* readTrainerFiles(files: readonly StoredFile[]): Reading<TrainerFiles> {
   const tensors: SavedTensor[] = [];
   const objects: SavedObject[] = [];
-  const unreadable: { path: string; reason: string }[] = [];
+  const unreadable: UnreadableFile[] = [];
   let optimizerStep: number | undefined;
   for (const file of files) {
     try {
@@ -43,7 +43,7 @@ export function* readTrainerFiles(files: readonly StoredFile[]): Reading<Trainer
         });
     } catch (error) {
       if (!(error instanceof UnreadableSave)) throw error;
-      unreadable.push({ path: file.path, reason: error.message });
+      unreadable.push({ path: file.path, error });
     }
   }
   return { tensors, objects, optimizerStep, unreadable };

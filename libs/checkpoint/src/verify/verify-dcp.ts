@@ -3,10 +3,10 @@ import { DCP_INDEX_FILE } from '../formats/dcp/dcp.ts';
 import { readDcpMetadata } from '../formats/dcp/dcp-metadata.ts';
 import { readBytes, type Reading, type StoredFile } from '../read/save-files.ts';
 import type { SavedState } from '../read/saved-state.ts';
-import { UnknownForm, UnreadableSave } from '../read/unreadable-save.ts';
+import { UnreadableSave } from '../read/unreadable-save.ts';
 import { checkContent, type ItemPromise, openItem } from './archives.ts';
 import { allComparisons, describeCoverage } from './coverage.ts';
-import type { Finding, FindingKind, Level } from './finding.ts';
+import { type Finding, type FindingKind, kindOfUnreadable, type Level } from './finding.ts';
 import { isUpTo, type Look, type LookOptions } from './look.ts';
 import { checkItems, itemsOf } from './items.ts';
 
@@ -44,7 +44,7 @@ function* readState({ bytes }: StoredFile): Reading<SavedState | Pick<Finding, '
     return readDcpMetadata(yield* readBytes(DCP_INDEX_FILE, 0, bytes));
   } catch (error) {
     if (!(error instanceof UnreadableSave)) throw error;
-    const kind = error instanceof UnknownForm ? 'unverifiable' : 'damaged';
+    const kind = kindOfUnreadable(error);
     return { kind, sentence: `${DCP_INDEX_FILE} cannot be read: ${error.message}.` };
   }
 }
@@ -159,7 +159,7 @@ function* checkItem(
       isWithoutCrc: false,
       finding: {
         level,
-        kind: 'damaged',
+        kind: kindOfUnreadable(error),
         sentence: `${key} in ${item.file} at byte ${String(item.offset)} ${error.message}.`,
       },
     };

@@ -7,7 +7,7 @@ import { readBytes, type Reading, type StoredFile } from '../read/save-files.ts'
 import type { SavedFacts, SavedState } from '../read/saved-state.ts';
 import { UnreadableSave } from '../read/unreadable-save.ts';
 import { allComparisons, describeCoverage } from './coverage.ts';
-import type { Finding, FindingKind, Level } from './finding.ts';
+import { describeUnreadable, type Finding, type FindingKind, hasUnknownForm, type Level } from './finding.ts';
 import type { Look, LookOptions } from './look.ts';
 import { checkTorchFiles } from './torch-files.ts';
 import { verifyUniversal } from './verify-universal.ts';
@@ -52,9 +52,8 @@ function* verifyTag(listed: readonly StoredFile[], options: LookOptions): Readin
     objects: read.objects,
     facts: factsOf(read, grid, hasZero),
   };
-  const damages = [...read.unreadable, ...divided.unreadable].map(({ path, reason }) =>
-    finding('damaged', `File ${path} ${reason}.`),
-  );
+  const damages = describeUnreadable([...read.unreadable, ...divided.unreadable]);
+  if (hasUnknownForm(damages)) return { state, findings: damages };
   const findings = [
     ...damages,
     ...incomplete(read, paths, grid, hasZero),
@@ -260,7 +259,7 @@ function* checkOptimizerSteps({ optimizers, models }: DeepspeedFiles): Reading<r
       if (count !== undefined && !steps.has(count)) steps.set(count, path);
     } catch (error) {
       if (!(error instanceof UnreadableSave)) throw error;
-      return [finding('damaged', `File ${path} ${error.message}.`)];
+      return describeUnreadable([{ path, error }]);
     }
   }
   if (steps.size > 1) {

@@ -10,9 +10,9 @@ import { readPayload, readRecords, recordNamed } from '../formats/zip/read-archi
 import { parseJson } from '../read/parse-json.ts';
 import { readBytes, type Reading, type StoredFile } from '../read/save-files.ts';
 import type { SavedFacts, SavedState, StoredItem } from '../read/saved-state.ts';
-import { UnreadableSave } from '../read/unreadable-save.ts';
+import { UnreadableSave, withContext } from '../read/unreadable-save.ts';
 import { checkContent, openItem } from './archives.ts';
-import type { Finding, FindingKind, Level } from './finding.ts';
+import { describeUnreadable, type Finding, type FindingKind, type Level } from './finding.ts';
 import { isUpTo, type Look, type LookOptions } from './look.ts';
 import { verifyDcp } from './verify-dcp.ts';
 
@@ -138,7 +138,7 @@ function* readCommon(
     }
     return { facts, findings: [] };
   } catch (error) {
-    if (error instanceof UnreadableSave) return finding(level, 'damaged', `File ${COMMON_FILE} ${error.message}.`);
+    if (error instanceof UnreadableSave) return { findings: describeUnreadable([{ path: COMMON_FILE, error }], level) };
     throw error;
   }
 }
@@ -167,8 +167,7 @@ function* readValue(item: StoredItem): Reading<PickleValue> {
   try {
     return readPickle(bytes);
   } catch (error) {
-    if (error instanceof UnreadableSave)
-      throw new UnreadableSave(`has a data.pkl that cannot be read: ${error.message}`);
+    if (error instanceof UnreadableSave) throw withContext(error, 'has a data.pkl that cannot be read: ');
     throw error;
   }
 }

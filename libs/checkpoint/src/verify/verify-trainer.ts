@@ -7,7 +7,7 @@ import { parseJson, parsePythonJson } from '../read/parse-json.ts';
 import { readBytes, type Reading, type StoredFile } from '../read/save-files.ts';
 import type { SavedFacts, SavedTensor } from '../read/saved-state.ts';
 import { UnreadableSave } from '../read/unreadable-save.ts';
-import type { Finding, FindingKind, Level } from './finding.ts';
+import { describeUnreadable, type Finding, type FindingKind, type Level } from './finding.ts';
 import type { Look, LookOptions } from './look.ts';
 import { checkTorchFiles } from './torch-files.ts';
 import { readTrainerFiles } from './trainer-files.ts';
@@ -40,7 +40,7 @@ export function* verifyTrainer(listed: readonly StoredFile[], options: LookOptio
   const parts = yield* lookAtParts(listed, options);
   const findings = [
     ...(step === undefined ? [finding('damaged', `File ${STATE_FILE} does not say the step.`)] : []),
-    ...read.unreadable.map(({ path, reason }) => finding('damaged', `File ${path} ${reason}.`)),
+    ...describeUnreadable(read.unreadable),
     ...missingParts(listed),
     ...otherStep(step?.global_step, read.optimizerStep),
     ...parts.flatMap((part) => part.findings),

@@ -5,7 +5,7 @@ import { readUniversalState, universalState, type UniversalState } from '../form
 import type { Reading, StoredFile } from '../read/save-files.ts';
 import { type SavedFacts, type SavedTensor, volumeOf } from '../read/saved-state.ts';
 import { UnreadableSave } from '../read/unreadable-save.ts';
-import type { Finding, FindingKind } from './finding.ts';
+import { describeUnreadable, type Finding, type FindingKind, hasUnknownForm } from './finding.ts';
 import type { Look, LookOptions } from './look.ts';
 import { checkTorchFiles } from './torch-files.ts';
 
@@ -19,9 +19,9 @@ export function* verifyUniversal(listed: readonly StoredFile[], options: LookOpt
   const states = own.flatMap((file) => universalState(file) ?? []);
   const { tensors, findings: unreadable } = yield* readStates(states);
   const shapes = shapesOf(read.models);
+  const damages = [...describeUnreadable(read.unreadable), ...unreadable];
   const findings = [
-    ...read.unreadable.map(({ path, reason }) => finding('damaged', `File ${path} ${reason}.`)),
-    ...unreadable,
+    ...damages,
     ...missingStates(shapes, states, listed),
     ...(isWhole(read.models) ? wrongSizes(shapes, tensors) : []),
   ];
@@ -34,6 +34,7 @@ export function* verifyUniversal(listed: readonly StoredFile[], options: LookOpt
     objects: read.objects,
     facts: factsOf(read.models, states),
   };
+  if (hasUnknownForm(damages)) return { state, findings: damages };
   if (findings.some(({ kind }) => kind === 'damaged' || kind === 'incomplete')) return { state, findings };
   return { state, findings: [...findings, ...(yield* checkTorchFiles(own, options))] };
 }
@@ -52,7 +53,7 @@ function* readStates(
       tensors.push(yield* readUniversalState(state));
     } catch (error) {
       if (!(error instanceof UnreadableSave)) throw error;
-      findings.push(finding('damaged', `File ${state.file.path} ${error.message}.`));
+      findings.push(...describeUnreadable([{ path: state.file.path, error }]));
     }
   }
   return { tensors, findings };

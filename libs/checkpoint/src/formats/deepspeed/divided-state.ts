@@ -1,7 +1,7 @@
 /** The state of ZeRO's optimizer as tensors: for each parameter its float32 copy and its running means, in parts of several ranks. */
 import type { Reading } from '../../read/save-files.ts';
 import { type SavedChunk, type SavedTensor, type TensorKind, volumeOf } from '../../read/saved-state.ts';
-import { UnreadableSave } from '../../read/unreadable-save.ts';
+import { type UnreadableFile, UnreadableSave } from '../../read/unreadable-save.ts';
 import type { ArchivedTensor } from '../torch-save-tensor.ts';
 import type { DeepspeedFiles, ModelFile, OptimizerFile } from './read-save.ts';
 import type { Fragment, OptimizerGroup } from './read-optimizer-states.ts';
@@ -10,8 +10,8 @@ import type { Fragment, OptimizerGroup } from './read-optimizer-states.ts';
 export interface DividedState {
   /** Flat: ZeRO divides parameters without regard to their dims. */
   readonly tensors: readonly SavedTensor[];
-  /** Each reason continues a sentence that starts with the file. */
-  readonly unreadable: readonly { readonly path: string; readonly reason: string }[];
+  /** Each message continues a sentence that starts with the file. */
+  readonly unreadable: readonly UnreadableFile[];
 }
 
 /** So many parts are listed; of a larger save each tensor is listed as one part whose place is not said. */
@@ -29,7 +29,7 @@ interface OpenTensor {
 /** Joins the parts of all ranks. `dataRanks`: ranks that share the state. */
 export function* joinDividedState({ models, optimizers }: DeepspeedFiles, dataRanks: number): Reading<DividedState> {
   const tensors = new Map<string, OpenTensor>();
-  const unreadable: { path: string; reason: string }[] = [];
+  const unreadable: UnreadableFile[] = [];
   const isDivided = optimizers.some(({ mp }) => mp > 0);
   const parts = optimizers.reduce((sum, { states, mp }) => sum + partsOf(states.groups, modelOf(models, mp)), 0);
   const isGrouped = optimizers.some(({ states }) => states.isGrouped);
@@ -45,7 +45,7 @@ export function* joinDividedState({ models, optimizers }: DeepspeedFiles, dataRa
       });
     } catch (error) {
       if (!(error instanceof UnreadableSave)) throw error;
-      unreadable.push({ path: file.path, reason: error.message });
+      unreadable.push({ path: file.path, error });
     }
   }
   if (optimizers.length > 0 && !isGrouped) addMissing(tensors, models, isDivided);
@@ -74,7 +74,7 @@ function* addFrozen(
   tensors: Map<string, OpenTensor>,
   models: readonly ModelFile[],
   dataRanks: number,
-  unreadable: { path: string; reason: string }[],
+  unreadable: UnreadableFile[],
 ): Reading<void> {
   const isDivided = models.some(({ mp }) => mp > 0);
   for (const { path, mp, dp, states, places } of models.toSorted((one, other) => one.dp - other.dp)) {
@@ -94,7 +94,7 @@ function* addFrozen(
         });
       } catch (error) {
         if (!(error instanceof UnreadableSave)) throw error;
-        unreadable.push({ path, reason: error.message });
+        unreadable.push({ path, error });
       }
       open.end += count;
     }

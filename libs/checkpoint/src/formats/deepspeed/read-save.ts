@@ -8,7 +8,7 @@ import {
   type TensorKind,
   volumeOf,
 } from '../../read/saved-state.ts';
-import { UnreadableSave } from '../../read/unreadable-save.ts';
+import { type UnreadableFile, UnreadableSave } from '../../read/unreadable-save.ts';
 import type { ArchivedTensor } from '../torch-save-tensor.ts';
 import { visitsOf } from '../torch-save/pickled-state.ts';
 import { TensorPlaces } from '../torch-save/place-tensor.ts';
@@ -42,8 +42,8 @@ export interface DeepspeedFiles {
   /** Those of modules, layers and experts; not those of the optimizer. */
   readonly tensors: readonly SavedTensor[];
   readonly objects: readonly SavedObject[];
-  /** Files that cannot be read; each reason continues a sentence that starts with the file. */
-  readonly unreadable: readonly { readonly path: string; readonly reason: string }[];
+  /** Files that cannot be read; each message continues a sentence that starts with the file. */
+  readonly unreadable: readonly UnreadableFile[];
 }
 
 /** {@link DeepspeedFiles} while files are added. */
@@ -52,7 +52,7 @@ interface Found {
   readonly optimizers: OptimizerFile[];
   readonly tensors: SavedTensor[];
   readonly objects: SavedObject[];
-  readonly unreadable: { readonly path: string; readonly reason: string }[];
+  readonly unreadable: UnreadableFile[];
   /** Ranks of the model whose model states were read. */
   readonly ranks: Set<number>;
 }
@@ -69,7 +69,7 @@ export function* readDeepspeed(files: readonly StoredFile[]): Reading<DeepspeedF
       yield* addFile(found, name, yield* openTorchSave([file], file.path), prefix);
     } catch (error) {
       if (!(error instanceof UnreadableSave)) throw error;
-      found.unreadable.push({ path: file.path, reason: error.message });
+      found.unreadable.push({ path: file.path, error });
     }
   }
   return found;

@@ -1,7 +1,7 @@
 /** Reads files of `torch.save`: a zip archive with `data.pkl`, a pickle of protocol 2 that refers to the records `data/<n>`. */
 import { readBytes, type Reading, type StoredFile } from '../../read/save-files.ts';
 import type { StoredItem } from '../../read/saved-state.ts';
-import { UnreadableSave } from '../../read/unreadable-save.ts';
+import { UnreadableSave, withContext } from '../../read/unreadable-save.ts';
 import type { PickleValue } from '../pickle/pickle-value.ts';
 import { type PickleForms, SIZES_AS_ARRAYS } from '../pickle/pickle-forms.ts';
 import { readPickle } from '../pickle/read-pickle.ts';
@@ -55,8 +55,7 @@ export function* openTorchSave(files: readonly StoredFile[], path: string): Read
   try {
     return { path, bytes: file.bytes, records, value: readPickle(yield* readPayload(archive, pickle), FORMS) };
   } catch (error) {
-    if (error instanceof UnreadableSave)
-      throw new UnreadableSave(`has a data.pkl that cannot be read: ${error.message}`);
+    if (error instanceof UnreadableSave) throw withContext(error, 'has a data.pkl that cannot be read: ');
     throw error;
   }
 }
