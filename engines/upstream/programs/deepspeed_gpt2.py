@@ -34,7 +34,10 @@ def arguments() -> argparse.Namespace:
 def build(llama: bool) -> torch.nn.Module:
     torch.manual_seed(SEED)
     if not llama:
-        return GPT2LMHeadModel(GPT2Config(n_layer=4, n_embd=64, n_head=4, vocab_size=VOCABULARY, n_positions=LENGTH, bos_token_id=0, eos_token_id=0))
+        size = {'n_layer': 4, 'n_embd': 64, 'n_head': 4, 'vocab_size': VOCABULARY, 'n_positions': LENGTH}
+        # DeepSpeed saves no random states: without dropout, a run that resumes has the losses of one that did not stop.
+        dropout = {'resid_pdrop': 0.0, 'embd_pdrop': 0.0, 'attn_pdrop': 0.0}
+        return GPT2LMHeadModel(GPT2Config(**size, **dropout, bos_token_id=0, eos_token_id=0))
     return LlamaForCausalLM(
         LlamaConfig(
             hidden_size=64,

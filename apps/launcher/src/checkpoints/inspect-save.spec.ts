@@ -34,7 +34,8 @@ function flipByte(path: string): void {
 it('finds a whole save sound, at once, and says what it holds', async () => {
   const { verification, contents } = await inspect();
   expect(CheckpointVerification.parse(verification)).toMatchObject({ level: 'V1', verdict: 'sound', findings: [] });
-  expect(CheckpointContents.parse(contents)).toMatchObject({ tensors: 6, isResumable: false });
+  // Files of PyTorch do not name step and ranks: the manifest does.
+  expect(CheckpointContents.parse(contents)).toMatchObject({ tensors: 6, isResumable: false, step: 20, worldSize: 1 });
   expect([verification?.by, files.pauses]).toEqual(['Launcher', 0]);
 });
 
@@ -61,7 +62,8 @@ it.each<[what: string, found: [VerificationLevel, verdict: string], message: Reg
   'a save that %s is found so at %s, after it was read three times',
   async (_what, [level, verdict], message, spoil) => {
     const { verification } = await inspect(spoil, level);
-    expect(verification).toMatchObject({ verdict, findings: [{ message: expect.stringMatching(message) as string }] });
+    expect(verification).toMatchObject({ verdict });
+    expect(verification?.findings[0]?.message).toMatch(message);
     expect(files.pauses).toBe(2);
   },
 );

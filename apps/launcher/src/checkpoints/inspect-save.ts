@@ -90,8 +90,8 @@ async function inspectOnce(checkpoint: CheckpointOnDisk, options: InspectOptions
   const manifest = await readManifest(checkpoint, files);
   if (!hasReader(manifest.format)) return {};
   const paths = manifest.files.map(({ path }) => path);
-  // Its SHA-256 are the checksums of files that have none.
-  const listed = await listOnDisk(directory, level === 'V3' ? [MANIFEST_FILE, ...paths] : paths, onAnswer);
+  // It says step and ranks where the files do not, and its SHA-256 are the checksums of files that have none.
+  const listed = await listOnDisk(directory, [MANIFEST_FILE, ...paths], onAnswer);
   const disk = new SaveReader(directory, onAnswer);
   const look = await disk.run(verifySave(listed, { level, crc32, sha256: () => createHash('sha256') }));
   if (look.state === undefined && look.verdict === 'unverifiable') return {};

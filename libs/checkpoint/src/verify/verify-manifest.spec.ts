@@ -102,6 +102,36 @@ describe('of a save with a manifest', () => {
     expect(found.verdict).toBe(verdict);
   });
 
+  it.each([
+    ['PyTorch', 'dcp-2.15.0', '__1_0.distcp'],
+    ['DeepSpeed', 'deepspeed-0.19.8/zero1/global_step2', 'bf16_zero_pp_rank_1_mp_rank_00_optim_states.pt'],
+    ['the Trainer', 'hugging-face-5.23.0/checkpoint-2', 'optimizer.pt'],
+  ])('one of %s with a file of another save is damaged: its own CRC-32 are right', (_engine, name, shard) => {
+    const save = listed(fixture(name));
+    save.edit('manifest.json', (bytes) => {
+      const manifest = JSON.parse(Buffer.from(bytes).toString()) as ReturnType<typeof aManifest>;
+      const files = manifest.files.map((file) => (file.path === shard ? { ...file, sha256: 'e'.repeat(64) } : file));
+      return text(JSON.stringify({ ...manifest, files }));
+    });
+    const sentence = `File ${shard} has another SHA-256 than manifest.json lists.`;
+    expect(look(save).findings).toEqual([{ level: 'V3', kind: 'damaged', sentence }]);
+  });
+
+  it.each([
+    ['PyTorch', 'dcp-2.15.0', '.metadata', 'dcp'],
+    ['the Trainer', 'hugging-face-5.23.0/checkpoint-2', 'trainer_state.json', 'hugging-face'],
+  ])(
+    'one of %s without its marker is incomplete as V0 sees it, with and without the manifest',
+    (...[, name, marker, format]) => {
+      const save = listed(fixture(name));
+      save.files.delete(marker);
+      const unfinished = { format, verdict: 'incomplete', findings: [{ level: 'V0' }] };
+      expect(look(save, 'V0')).toMatchObject(unfinished);
+      save.files.delete('manifest.json');
+      expect(look(save, 'V0')).toMatchObject(unfinished);
+    },
+  );
+
   it('one of PyTorch whose metadata was changed in place is damaged: no CRC-32 covers it', () => {
     const save = listed(fixture('dcp-2.15.0'));
     save.edit('.metadata', (bytes) => bytes.map((byte, at) => (at === bytes.length - 40 ? byte ^ 1 : byte)));

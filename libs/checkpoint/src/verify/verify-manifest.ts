@@ -14,9 +14,6 @@ import { isUpTo, type Look, type LookOptions } from './look.ts';
 const MAX_MANIFEST = 256 << 20;
 const MAX_LISTED = 8;
 const PIECE = 4 << 20;
-/** Files whose bytes their own CRC-32 shows. */
-const WITH_CRC = /\.(?:distcp|pt|pth)$/;
-
 /** What the manifest of a save shows. */
 export interface ManifestLook {
   readonly findings: readonly Finding[];
@@ -80,7 +77,7 @@ function compareFile(path: string, bytes: number, file: StoredFile | undefined):
   ];
 }
 
-/** Files with a CRC-32 of their own are left to it: reading them twice would show no more. */
+/** Also files with a CRC-32 of their own, which those of another save have too: only this shows that two saves are mixed. */
 function* compareContents(
   { files }: CheckpointManifest,
   options: LookOptions,
@@ -89,7 +86,7 @@ function* compareContents(
   if (!isUpTo('V3', options) || options.sha256 === undefined) return [];
   const findings: Finding[] = [];
   for (const { path, bytes, sha256: wanted } of files) {
-    if (wanted === undefined || WITH_CRC.test(path)) continue;
+    if (wanted === undefined) continue;
     const hash = options.sha256();
     for (let at = 0; at < bytes; at += PIECE) hash.update(yield* readBytes(path, at, Math.min(PIECE, bytes - at)));
     compared.add(path);

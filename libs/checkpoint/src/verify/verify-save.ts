@@ -51,12 +51,17 @@ const FORMAT_OF_FILE: readonly (readonly [pattern: RegExp, format: string])[] = 
   [REFERENCE.rankFile, REFERENCE.names[0]],
   // PyTorch’s writer of safetensors names its files so, and writes no index.
   [/^shard-\d+-model-\d+-of-\d+\.safetensors$/, SAFETENSORS.names[0]],
+  // The Trainer writes them beside its weights, and its marker last.
+  [/^(?:scheduler\.pt|rng_state(?:_\d+)?\.pth)$/, TRAINER.names[0]],
 ];
+
+/** Formats whose files stand in unfinished saves of other formats: manifests, and weights. */
+const PARTS_OF_OTHERS: readonly (string | undefined)[] = [undefined, REFERENCE.names[0], SAFETENSORS.names[0]];
 
 /** Looks at a save up to a level, in the way of its format, and at the manifest beside it. */
 export function* verifySave(files: readonly StoredFile[], options: LookOptions): Reading<SaveLook> {
   const paths = new Set(files.map(({ path }) => path));
-  const format = detectFormat(paths)?.names[0] ?? formatOfFiles([...paths]);
+  const format = formatOf(paths);
   if (paths.has(DELETION_FILE)) return { ...BEING_DELETED, format, verdict: verdictOf(BEING_DELETED.findings) };
   const manifest = yield* lookAtManifest(files, options);
   const isOther = manifest.facts !== undefined && format !== REFERENCE.names[0];
@@ -74,8 +79,10 @@ function withManifest(
   const isBroken = look.format === REFERENCE.names[0] && look.state !== undefined && facts === undefined;
   const findings = [
     ...(isBroken ? [BROKEN_MANIFEST] : []),
-    ...found,
+    ...found.filter(({ level }) => level !== 'V3'),
+    // A CRC-32 shows which tensor differs, and the SHA-256 of a file does not.
     ...look.findings.filter((finding) => !(isCompared && finding === NO_CHECKSUM)),
+    ...found.filter(({ level }) => level === 'V3'),
   ];
   const state = look.state && facts ? { ...look.state, facts: { ...facts, ...look.state.facts } } : look.state;
   return { ...look, state, findings, verdict: verdictOf(findings) };
@@ -96,6 +103,11 @@ export function hasReader(format: string): boolean {
 /** The verdict of these findings. */
 export function verdictOf(findings: readonly Finding[]): Verdict {
   return KINDS.find((kind) => findings.some((finding) => finding.kind === kind)) ?? 'sound';
+}
+
+function formatOf(paths: ReadonlySet<string>): string | undefined {
+  const detected = detectFormat(paths)?.names[0];
+  return PARTS_OF_OTHERS.includes(detected) ? (formatOfFiles([...paths]) ?? detected) : detected;
 }
 
 function formatOfFiles(paths: readonly string[]): string | undefined {

@@ -33,6 +33,11 @@ const DCP_FOLDERS = ['pytorch_model_fsdp_0', 'optimizer_0'];
 
 /** Looks at a folder of the Trainer up to a level. */
 export function* verifyTrainer(listed: readonly StoredFile[], options: LookOptions): Reading<Look> {
+  if (!listed.some(({ path }) => path === STATE_FILE))
+    return {
+      state: undefined,
+      findings: [finding('incomplete', `The save has no ${STATE_FILE}: it was not finished.`, 'V0')],
+    };
   const step = yield* readJson(listed, STATE_FILE, State);
   const config = yield* readJson(listed, 'config.json', Config);
   const torchFiles = listed.filter(({ path }) => TORCH_FILE.test(path));
