@@ -109,6 +109,8 @@ export const FOLDER_ORDER = {
     'retention',
     // who loads a save
     'loads',
+    // what a user adopted
+    'adoption',
     // looks at whole saves
     'verify',
     // what each format is

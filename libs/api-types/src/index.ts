@@ -113,10 +113,12 @@ export {
   CheckpointResourceSpec,
   CheckpointResourceStatus,
   CheckpointSuspicion,
+  isAdopted,
   MAX_EVIDENCE,
   MAX_PASSED_OVER,
   MAX_REREAD_FILES,
   MAX_UNRECORDED_CHECKPOINTS,
+  NO_MANIFEST,
   UnrecordedCheckpoint,
 } from './checkpoint.ts';
 export {
@@ -141,6 +143,7 @@ export { RetentionPolicy } from './retention-policy.ts';
 export { INSPECT_CHECKPOINT, WorkerAnswer, WorkerQuestion } from './checkpoint-worker.ts';
 export {
   CheckpointContents,
+  CheckpointFileList,
   CheckpointVerification,
   MAX_CONTENT_NAME_CHARACTERS,
   MAX_DEGREES,

@@ -30,7 +30,7 @@ const PRINTABLE = /^[\x20-\x7e]+$/;
  * What the save holds. `geometryHash`: a fresh SHA-256.
  * @returns undefined if its metadata could not be read.
  */
-export function contentsOf({ state }: SaveLook, geometryHash: Sha256): CheckpointContents | undefined {
+export function contentsOf({ format, state }: SaveLook, geometryHash: Sha256): CheckpointContents | undefined {
   if (state === undefined) return undefined;
   const kinds: Record<TensorKind, { tensors: number; bytes: number }> = {
     parameter: { tensors: 0, bytes: 0 },
@@ -56,6 +56,7 @@ export function contentsOf({ state }: SaveLook, geometryHash: Sha256): Checkpoin
     holds: holdsOf(state, optimizer),
     isResumable: optimizer === true,
     geometry: geometryOf(state, geometryHash),
+    ...(isText(format) ? { format } : {}),
     ...boundedFacts(state.facts),
   };
 }

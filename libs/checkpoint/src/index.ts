@@ -15,6 +15,7 @@ export { END_BYTES, isTruncated } from './formats/torch-save.ts';
 export { CheckpointManifest } from './manifest.ts';
 export { type FoundSave, halfWrittenFormats, isSaveName, markerFiles, unmarkedSaves } from './half-written.ts';
 export { isFoundBroken, isNewer, newestRestorable } from './newest-restorable.ts';
+export { adoptedSave, adoptionProblem, comparedFileList, fileListSha256 } from './adoption/adopted-save.ts';
 export { contentsOf, holdsOptimizer } from './contents-of.ts';
 export { bestSaveIntervalMs } from './save-interval.ts';
 export { checkpointName, incarnationOf, saveDirectoryOf } from './paths.ts';

@@ -150,7 +150,7 @@ describe('resume from a place', () => {
       'one that the job does not have',
       suspended,
       'x-e1-s1',
-      /has no checkpoint x-e1-s1, and one of another job cannot be used; give one of .*s20 \(step 20\), or "scratch"/,
+      /has no checkpoint x-e1-s1, and one of another job can be used once it is adopted; give one of .*s20 \(step 20\), or "scratch"/,
     ],
     [
       'a job that saves nothing',

@@ -3,6 +3,7 @@ import {
   type Checkpoint,
   CheckpointContents,
   CheckpointVerification,
+  isAdopted,
   NODE_LABELS,
   type Placement,
 } from '@coxswain/api-types';
@@ -51,7 +52,7 @@ export async function projectCheckpoint(sql: Sql, cluster: Cluster, checkpoint: 
       name,
       checkpoint.spec.jobUid,
       storableJson(checkpoint.spec),
-      checkpoint.status?.state ?? 'Complete',
+      checkpoint.status?.state ?? (isAdopted(checkpoint) ? 'Unverified' : 'Complete'),
       checkpoint.status?.message === undefined ? null : storableText(checkpoint.status.message),
       resourceVersion,
       creationTimestamp,

@@ -9,7 +9,8 @@ import {
 } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
 import { realFiles } from './checkpoint-files.ts';
-import { inspectSave } from './inspect-save.ts';
+import { type AdoptedInspection, inspectAdopted } from './inspect-adopted.ts';
+import { inspectSave, type SaveInspection } from './inspect-save.ts';
 
 const MAX_REASON_CHARACTERS = 512;
 
@@ -22,16 +23,21 @@ export async function runWorker(question: string, environment: NodeJS.ProcessEnv
 
 async function answerOf(question: string, node: string | undefined): Promise<WorkerAnswer> {
   try {
-    const { level, ...checkpoint } = WorkerQuestion.parse(JSON.parse(question));
-    const { verification, contents } = await inspectSave(checkpoint, {
-      level,
-      by: 'Worker',
-      files: realFiles,
-      onAnswer: () => undefined,
-    });
+    const { level, directory, manifestSha256 } = WorkerQuestion.parse(JSON.parse(question));
+    const options = { level, by: 'Worker', files: realFiles, onAnswer: () => undefined } as const;
+    const inspection: SaveInspection & Partial<AdoptedInspection> =
+      manifestSha256 === undefined
+        ? await inspectAdopted(directory, options)
+        : await inspectSave({ directory, manifestSha256 }, options);
+    const { verification, contents, files } = inspection;
     if (verification === undefined) return { version: 1, unread: 'no reader knows the format of this checkpoint' };
     const onNode = { ...verification, ...(node === undefined ? {} : { node }) };
-    return { version: 1, verification: onNode, ...(contents === undefined ? {} : { contents }) };
+    return {
+      version: 1,
+      verification: onNode,
+      ...(contents === undefined ? {} : { contents }),
+      ...(files === undefined ? {} : { files }),
+    };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return { version: 1, unread: safeText(why, MAX_REASON_CHARACTERS) };

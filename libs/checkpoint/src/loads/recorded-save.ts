@@ -1,11 +1,18 @@
 import type { Checkpoint } from '@coxswain/api-types';
+import { hasKnownLayout } from '../adoption/adopted-save.ts';
 import type { KnownSave } from './known-save.ts';
 
 /** What a Checkpoint object tells of its save. Objects of older releases have the layout of their job alone. */
-export function recordedSave({ spec, status }: Checkpoint): KnownSave {
+export function recordedSave(checkpoint: Checkpoint): KnownSave {
+  const { spec, status } = checkpoint;
   const { format, layout, bytes } = spec;
   const contents = status?.contents;
   // An optional field of zod may be undefined; in an object that was read from JSON none is.
   const facts = contents as NonNullable<KnownSave['facts']> | undefined;
-  return { format, layout, bytes, ...(facts === undefined ? {} : { facts }) };
+  return {
+    format,
+    bytes,
+    ...(hasKnownLayout(checkpoint) ? { layout } : {}),
+    ...(facts === undefined ? {} : { facts }),
+  };
 }

@@ -1,23 +1,36 @@
 /** Which checkpoints does a worker verify, how closely, and on which nodes not? */
-import { ANNOTATIONS, type Checkpoint, VERIFICATION_LEVELS, type VerificationLevel } from '@coxswain/api-types';
+import {
+  ANNOTATIONS,
+  type Checkpoint,
+  isAdopted,
+  VERIFICATION_LEVELS,
+  type VerificationLevel,
+} from '@coxswain/api-types';
 import { isFoundBroken } from '@coxswain/checkpoint';
 
 /** A verification that a worker is to do. */
 export interface WantedVerification {
   readonly checkpoint: Checkpoint;
   readonly level: VerificationLevel;
-  readonly why: 'Requested' | 'Suspected';
+  /** Adopted: no verification has read the directory that a user named. */
+  readonly why: 'Requested' | 'Adopted' | 'Suspected';
   /** Nodes that have already read it: only another one can confirm what they found. */
   readonly otherThan: readonly string[];
 }
 
 const REQUEST = /^(V[0-3])(?: (\d{4}-\d\d-\d\dT[\d:.]+Z))?$/;
 
-/** Those that users asked for first, and then those in doubt; of each the newest step first. */
+/** Reads little of a directory that nobody has read yet; a user can ask for more. */
+const ADOPTED_LEVEL: VerificationLevel = 'V2';
+
+/** Those that users asked for or adopted first, and then those in doubt; of each the newest step first. */
 export function wantedVerifications(checkpoints: readonly Checkpoint[]): readonly WantedVerification[] {
   const wanted = checkpoints
-    .filter(({ metadata, status }) => metadata.deletionTimestamp === undefined && status !== undefined)
-    .flatMap((checkpoint) => requestOf(checkpoint) ?? doubtOf(checkpoint) ?? []);
+    .filter(
+      ({ metadata, spec, status }) =>
+        metadata.deletionTimestamp === undefined && (status !== undefined || isAdopted({ spec })),
+    )
+    .flatMap((checkpoint) => requestOf(checkpoint) ?? adoptionOf(checkpoint) ?? doubtOf(checkpoint) ?? []);
   return wanted.toSorted(
     (one, other) =>
       Number(one.why === 'Suspected') - Number(other.why === 'Suspected') ||
@@ -36,6 +49,12 @@ function requestOf(checkpoint: Checkpoint): WantedVerification | undefined {
     isAsClose(verification.level, wanted) &&
     (since === undefined || Date.parse(verification.at) >= Date.parse(since));
   return isDone ? undefined : { checkpoint, level: wanted, why: 'Requested', otherThan: [] };
+}
+
+/** One that a user adopted, and that was never read. */
+function adoptionOf(checkpoint: Checkpoint): WantedVerification | undefined {
+  if (!isAdopted(checkpoint) || checkpoint.status?.verification !== undefined) return undefined;
+  return { checkpoint, level: ADOPTED_LEVEL, why: 'Adopted', otherThan: [] };
 }
 
 /** One that a node found damaged, or that could not be loaded: all of its bytes are read once by another node. */
