@@ -23,6 +23,7 @@ import {
   JobStacks,
   JobList,
   JOB_ORDERS,
+  CheckpointAdopt,
   JobRendering,
   JobResume,
   LayoutCreate,
@@ -112,6 +113,7 @@ const REQUESTS = [
   ApiTokenRotate,
   WebhookCreate,
   WebhookRotate,
+  CheckpointAdopt,
   GroupRoleCreate,
   JobCreate,
   JobResume,
@@ -247,6 +249,8 @@ type Mutation {
   deleteJob(project: String!, id: ID!, specVersion: SafeInt): Boolean
   "In the middle of what its ranks are now; nothing is changed. With a rank, its pod alone is asked."
   takeStacks(project: String!, id: ID!, rank: Int): JobStacks
+  "Adopt a checkpoint that no job saved; it is verified before a job can resume from it."
+  adoptCheckpoint(project: String!, input: CheckpointAdoptInput!): CheckpointRecord
   "Validate a layout and keep it."
   createLayout(project: String!, input: LayoutCreateInput!, idempotencyKey: String): StoredLayout
   "Ask what if; nothing runs. An idempotency key makes a repetition safe."

@@ -111,6 +111,8 @@ export const FOLDER_ORDER = {
     'loads',
     // what a user adopted
     'adoption',
+    // in what two saves differ
+    'compare',
     // looks at whole saves
     'verify',
     // what each format is
@@ -120,6 +122,7 @@ export const FOLDER_ORDER = {
   ],
   'libs/checkpoint-store': [
     'pruning',
+    'copying',
     'reading',
     's3',
     'directory',

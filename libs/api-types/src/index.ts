@@ -139,6 +139,7 @@ export {
   RecordedFabricNodes,
 } from './fabric-history.ts';
 export type { Checkpoint } from './checkpoint.ts';
+export { CheckpointAdopt, type CheckpointAdoptInput } from './checkpoint-adoption.ts';
 export { RetentionPolicy } from './retention-policy.ts';
 export { INSPECT_CHECKPOINT, WorkerAnswer, WorkerQuestion } from './checkpoint-worker.ts';
 export {

@@ -16,6 +16,8 @@ export { CheckpointManifest } from './manifest.ts';
 export { type FoundSave, halfWrittenFormats, isSaveName, markerFiles, unmarkedSaves } from './half-written.ts';
 export { isFoundBroken, isNewer, newestRestorable } from './newest-restorable.ts';
 export { adoptedSave, adoptionProblem, comparedFileList, fileListSha256 } from './adoption/adopted-save.ts';
+export { compareSaves, type Difference, type Listed, type SaveDifferences } from './compare/compare-saves.ts';
+export { storedChecksums } from './compare/stored-checksums.ts';
 export { contentsOf, holdsOptimizer } from './contents-of.ts';
 export { bestSaveIntervalMs } from './save-interval.ts';
 export { checkpointName, incarnationOf, saveDirectoryOf } from './paths.ts';

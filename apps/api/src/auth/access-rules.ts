@@ -91,6 +91,7 @@ export const ROUTE_RULES: Readonly<Record<string, AccessRule>> = {
   'GET /v1/projects/{project}/jobs/{jobId}/checkpoints': 'job.read',
   'GET /v1/projects/{project}/jobs/{jobId}/goodput': 'job.read',
   'GET /v1/projects/{project}/jobs/{jobId}/incidents': 'job.read',
+  'POST /v1/projects/{project}/checkpoints': 'job.submit',
   'GET /v1/projects/{project}/incidents': 'job.read',
   'GET /v1/projects/{project}/jobs/{jobId}/logs': 'job.read',
   'POST /v1/projects/{project}/jobs/{jobId}/stacks': 'job.read',
@@ -156,6 +157,7 @@ export const FIELD_RULES: Readonly<Record<string, AccessRule>> = {
   'Mutation.cancelJob': CHANGE_JOB,
   'Mutation.deleteJob': CHANGE_JOB,
   'Mutation.takeStacks': 'job.read',
+  'Mutation.adoptCheckpoint': 'job.submit',
   'Mutation.createLayout': 'layout.write',
   'Mutation.createPlan': 'plan.write',
 };

@@ -1,5 +1,8 @@
 import { Module } from '@nestjs/common';
 import { JobsModule } from '../jobs/jobs.module.ts';
+import { AdoptionController } from './adoption.controller.ts';
+import { AdoptionResolvers } from './adoption.resolvers.ts';
+import { AdoptionService } from './adoption.service.ts';
 import { CheckpointsController } from './checkpoints.controller.ts';
 import { CheckpointsResolvers } from './checkpoints.resolvers.ts';
 import { CheckpointsService } from './checkpoints.service.ts';
@@ -7,8 +10,8 @@ import { CheckpointsService } from './checkpoints.service.ts';
 /** Checkpoints that jobs saved. */
 @Module({
   imports: [JobsModule],
-  controllers: [CheckpointsController],
-  providers: [CheckpointsService, CheckpointsResolvers],
-  exports: [CheckpointsResolvers],
+  controllers: [CheckpointsController, AdoptionController],
+  providers: [CheckpointsService, CheckpointsResolvers, AdoptionService, AdoptionResolvers],
+  exports: [CheckpointsResolvers, AdoptionResolvers],
 })
 export class CheckpointsModule {}

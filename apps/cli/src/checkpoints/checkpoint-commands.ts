@@ -3,14 +3,16 @@ import { formatBytes } from '@coxswain/units';
 import { type Command, Option } from 'commander';
 import type { Session } from '../session/session.ts';
 import { findingLines, type ReadSave, saveTable } from './checkpoint-tables.ts';
+import { addAdoptCommand } from './adopt-command.ts';
+import { addDiffCommand } from './diff-command.ts';
+import { addExportCommand } from './export-command.ts';
 import { addLoadsCommand } from './loads-command.ts';
 import { lookAtSave } from './look-at-save.ts';
 import { addPruneCommand } from './prune-command.ts';
 import { addStoreOptions, type StoreOptions } from './opened-store.ts';
 
 /**
- * Adds `checkpoint show`, `verify` and `prune`, which read saves in a directory or a bucket, and `loads`, which reads a directory. No server is asked, and no
- * engine is needed.
+ * Adds the commands of `checkpoint`. All but `adopt` read saves in a directory or a bucket, ask no server and need no engine.
  */
 export function addCheckpointCommands(program: Command, session: Session): void {
   const checkpoint = program
@@ -45,6 +47,9 @@ export function addCheckpointCommands(program: Command, session: Session): void 
     });
   addLoadsCommand(checkpoint, session, (directory) => lookAtSave(session, directory, { level: 'V1' }));
   addPruneCommand(checkpoint, session);
+  addDiffCommand(checkpoint, session);
+  addExportCommand(checkpoint, session);
+  addAdoptCommand(checkpoint, session);
 }
 
 const LOCATION_HELP = 'directory of one save, such as checkpoint/step-1000, or s3://BUCKET/PREFIX';
