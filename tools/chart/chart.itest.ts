@@ -255,6 +255,20 @@ describe('the real API server', () => {
       await expect(write()).rejects.toThrow(/only the Coxswain operator writes/);
     });
 
+    it('he may adopt a checkpoint, and no job saved it', async () => {
+      const spec = { claimName: 'old-runs', path: 'llama/iter_0001000' };
+      const adopted = (name: string, more: object, metadata: object = {}): unknown => ({
+        ...(aCheckpoint(name) as object),
+        metadata: { name, ...metadata },
+        spec: { ...spec, ...more },
+      });
+      await create(asTenant, adopted('llama', {}));
+      await expect(create(asTenant, adopted('above', { path: '../etc' }))).rejects.toThrow(/relative and without/);
+      await expect(create(asTenant, adopted('of-a-step', { step: 7 }))).rejects.toThrow(/found by a verification/);
+      const labels = { 'training.coxswain.dev/job-uid': 'x' };
+      await expect(create(asTenant, adopted('labelled', {}, { labels }))).rejects.toThrow(/only the Coxswain operator/);
+    });
+
     it('he may write jobs and delete what is his', async () => {
       await patch(asTenant, ['tjob', 'mine'], { spec: { suspend: true } });
       await create(asOperator, aPlacement('to-be-deleted'));

@@ -26,6 +26,7 @@ import {
   JobStacks,
   JobList,
   JOB_ORDERS,
+  CheckpointAdopt,
   JobRendering,
   JobResume,
   LayoutCreate,
@@ -118,6 +119,7 @@ const REQUESTS = [
   ApiTokenRotate,
   WebhookCreate,
   WebhookRotate,
+  CheckpointAdopt,
   GroupRoleCreate,
   JobCreate,
   JobResume,
@@ -275,6 +277,8 @@ type Mutation {
   pinCheckpoint(project: String!, uid: ID!, reason: String!): CheckpointRecord
   "Let retention have it again."
   unpinCheckpoint(project: String!, uid: ID!): CheckpointRecord
+  "Adopt a checkpoint that no job saved; it is verified before a job can resume from it."
+  adoptCheckpoint(project: String!, input: CheckpointAdoptInput!): CheckpointRecord
   "Validate a layout and keep it."
   createLayout(project: String!, input: LayoutCreateInput!, idempotencyKey: String): StoredLayout
   "Ask what if; nothing runs. An idempotency key makes a repetition safe."

@@ -112,6 +112,10 @@ export const FOLDER_ORDER = {
     'retention',
     // who loads a save
     'loads',
+    // what a user adopted
+    'adoption',
+    // in what two saves differ
+    'compare',
     // looks at whole saves
     'verify',
     // what each format is
@@ -122,6 +126,7 @@ export const FOLDER_ORDER = {
   'libs/checkpoint-store': [
     'transfer',
     'pruning',
+    'copying',
     'reading',
     's3',
     'directory',

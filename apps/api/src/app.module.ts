@@ -10,6 +10,7 @@ import { AuditResolvers } from './audit/audit.resolvers.ts';
 import { AuthModule } from './auth/auth.module.ts';
 import type { Denials } from './auth/denials.ts';
 import { CheckpointsModule } from './checkpoints/checkpoints.module.ts';
+import { AdoptionResolvers } from './checkpoints/adoption.resolvers.ts';
 import { CheckpointsResolvers } from './checkpoints/checkpoints.resolvers.ts';
 import type { Config } from './config/config.ts';
 import { FabricModule } from './fabric/fabric.module.ts';
@@ -122,6 +123,7 @@ export const FEATURE_RESOLVERS: readonly Type<RootResolvers>[] = [
   JobResolvers,
   JobRelationResolvers,
   CheckpointsResolvers,
+  AdoptionResolvers,
   LayoutResolvers,
   PlanResolvers,
   RenderingResolvers,

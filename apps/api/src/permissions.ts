@@ -7,9 +7,9 @@ const READ = ['get', 'list', 'watch'] as const;
 /** What the API may do where jobs run: in every namespace, or in those to which it is confined (`api.namespaces` of the chart). */
 export const JOB_NAMESPACE_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: [...READ, 'create', 'patch', 'delete'] },
-  { apiGroups: [API_GROUP], resources: ['checkpoints', 'placements'], verbs: [...READ] },
-  // The admission policy lets who may `annotate` change two annotations alone: pin and verify.
-  { apiGroups: [API_GROUP], resources: ['checkpoints'], verbs: ['patch', 'annotate'] },
+  { apiGroups: [API_GROUP], resources: ['placements'], verbs: [...READ] },
+  // Admission lets it create none but adopted ones, and lets who may `annotate` change two annotations alone: pin and verify.
+  { apiGroups: [API_GROUP], resources: ['checkpoints'], verbs: [...READ, 'create', 'patch', 'annotate'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
   // Whether a claim exists that a job names which is to be checked.

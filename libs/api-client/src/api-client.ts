@@ -4,6 +4,7 @@ import {
   ApiTokenList,
   type AuditEntry,
   AuditList,
+  type CheckpointAdoptInput,
   CheckpointDetail,
   CheckpointList,
   CheckpointPage,
@@ -227,6 +228,16 @@ export class ApiClient {
   /** What the job would wait for; nothing is submitted. */
   checkJob(project: string, body: JobCreateInput): Promise<JobCheck> {
     return this.#json(JobCheck, `${projectPath(project)}/jobs/check`, { method: 'POST', body });
+  }
+
+  /** Adopts a checkpoint that no job saved. */
+  adoptCheckpoint(project: string, body: CheckpointAdoptInput): Promise<CheckpointRecord> {
+    return this.#json(CheckpointRecord, `${projectPath(project)}/checkpoints`, { method: 'POST', body });
+  }
+
+  /** One checkpoint of the project; a moment after its object was made, it is not found yet. */
+  checkpointByUid(project: string, uid: string): Promise<CheckpointRecord> {
+    return this.#json(CheckpointRecord, `${projectPath(project)}/checkpoints/${encodeURIComponent(uid)}`);
   }
 
   projectLimits(project: string): Promise<ProjectLimitList> {

@@ -85,6 +85,12 @@ const ResumedFrom = z.object({
     .regex(/^[0-9a-f]{64}$/)
     .optional()
     .describe('Absent: recorded by an earlier release.'),
+  claimName: z.string().max(63).optional().describe('Claim of an adopted checkpoint. Absent: that of the job.'),
+  filesSha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional()
+    .describe('SHA-256 of the list of its files. Absent: it has a manifest.'),
 });
 
 /** A suspect checkpoint that is newer than the one that an attempt begins from. */

@@ -127,6 +127,7 @@ export const CheckpointContents = z
       .string()
       .regex(/^[0-9a-f]{64}$/)
       .describe('SHA-256 of names, dtypes, shapes and boxes: checkpoints with the same one are divided alike.'),
+    format: z.string().max(64).optional().describe('On-disk format. Absent: recorded by an earlier release.'),
     step: counter.optional().describe('Step that the files name.'),
     engineRelease: z.string().max(64).optional(),
     optimizerSharding: z
@@ -152,3 +153,21 @@ export const CheckpointContents = z
   })
   .meta({ id: 'CheckpointContents' });
 export type CheckpointContents = z.infer<typeof CheckpointContents>;
+
+/** The files of a checkpoint that no job saved. */
+export const CheckpointFileList = z
+  .object({
+    count: counter,
+    bytes: counter,
+    sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .describe('SHA-256 of the list of their paths and sizes. Launchers compare it before ranks resume.'),
+    manifestSha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .optional()
+      .describe('SHA-256 of the manifest of Coxswain among them. Absent: there is none.'),
+  })
+  .meta({ id: 'CheckpointFileList' });
+export type CheckpointFileList = z.infer<typeof CheckpointFileList>;

@@ -1,6 +1,6 @@
 import { ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
-import { CheckpointContents, CheckpointVerification } from './checkpoint-contents.ts';
+import { CheckpointContents, CheckpointFileList, CheckpointVerification } from './checkpoint-contents.ts';
 import { CheckpointEvidence } from './checkpoint-fault.ts';
 import { CheckpointBucket, isOneLocation, ONE_LOCATION } from './checkpoint-location.ts';
 import type { ObjectMeta } from './metadata.ts';
@@ -9,25 +9,38 @@ import { timestamp } from './status-fields.ts';
 
 const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 
-/** A saved state that may be restored. Written once by the operator after the launcher of rank 0 verified the manifest; never edited. */
+/** SHA-256 in the spec of a checkpoint that has no manifest. */
+export const NO_MANIFEST = '0'.repeat(64);
+
+/**
+ * A saved state that may be restored. Written once by the operator after the launcher of rank 0 verified the manifest; never edited. An adopted one is written by
+ * a user, and names a directory that no job saved: its other fields have their defaults, and its status says what the files hold.
+ */
 export const CheckpointResourceSpec = z
   .strictObject({
-    jobName: z.string().max(63),
-    jobUid: z.string().max(64),
-    epoch: counter.describe('Attempt that saved it.'),
+    jobName: z.string().max(63).default('').describe('Job that saved it. Empty: an adopted checkpoint.'),
+    jobUid: z.string().max(64).default('').describe('UID of that job. Empty: an adopted checkpoint.'),
+    epoch: counter.default(0).describe('Attempt that saved it. 0: an adopted checkpoint.'),
     incarnation: counter.min(1).optional().describe('Incarnation that saved it. Absent: the first.'),
-    step: counter,
+    step: counter.default(0).describe('Of an adopted checkpoint 0: status.contents has the step that the files name.'),
     claimName: z
       .string()
       .max(63)
       .describe('Empty if it is in a bucket: the release before requires the field and then finds no claim.'),
     bucket: CheckpointBucket.optional().describe('Absent: it is in the claim.'),
     path: z.string().max(1024).describe('Directory inside the claim, or below the prefix of the bucket.'),
-    layout: ParallelLayout.describe('Layout it was saved at; the reference engine loads it at any other.'),
-    format: z.string().max(64).describe('On-disk format, e.g. torch_dcp.'),
-    bytes: counter,
-    files: counter,
-    manifestSha256: z.string().regex(/^[0-9a-f]{64}$/),
+    layout: ParallelLayout.default({
+      tensorParallelDegree: 1,
+      pipelineParallelDegree: 1,
+      dataParallelDegree: 1,
+    }).describe('Layout it was saved at. Of an adopted checkpoint, one rank means that it is not known.'),
+    format: z.string().max(64).default('').describe('On-disk format, e.g. torch_dcp. Empty: an adopted checkpoint.'),
+    bytes: counter.default(0),
+    files: counter.default(0),
+    manifestSha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .default(NO_MANIFEST),
   })
   // Before its name: the definition of a root that is a reference is no structural schema.
   .refine(isOneLocation, { path: ['claimName'], message: ONE_LOCATION })
@@ -36,9 +49,23 @@ export const CheckpointResourceSpec = z
     'x-kubernetes-validations': [
       { rule: 'self == oldSelf', message: 'a checkpoint describes what is on disk and cannot change' },
       { rule: "(self.claimName == '') == has(self.bucket)", message: ONE_LOCATION, fieldPath: '.claimName' },
+      {
+        rule: "self.jobUid != '' || (self.jobName == '' && self.epoch == 0 && self.step == 0 && self.bytes == 0 && self.files == 0)",
+        message:
+          'an adopted checkpoint names a claim and a path; what its files hold is found by a verification, so leave out jobName, epoch, step, bytes and files',
+      },
+      {
+        rule: "self.jobUid != '' || (self.claimName != '' && self.path != '' && !self.path.startsWith('/') && !self.path.matches('(^|/)\\\\.\\\\.(/|$)'))",
+        message: 'an adopted checkpoint needs claimName, and a path inside the claim that is relative and without ".."',
+      },
     ],
   });
 export type CheckpointResourceSpec = z.infer<typeof CheckpointResourceSpec>;
+
+/** Whether a user named its directory, and no job saved it. Coxswain never deletes its files. */
+export function isAdopted({ spec }: { readonly spec: Pick<CheckpointResourceSpec, 'jobName'> }): boolean {
+  return spec.jobName === '';
+}
 
 /** What condemns a checkpoint. No release condemns by TwoNodes any more. */
 const CONDEMNATIONS = ['Content', 'TwoNodes'] as const;
@@ -89,7 +116,7 @@ export const CheckpointDeletion = z
       .describe(
         'When its worker was first created. From then on files can be missing. Absent: it can still be taken back.',
       ),
-    stateBefore: z.enum(['Complete', 'Damaged']).describe('State to go back to if the deletion is taken back.'),
+    stateBefore: z.enum(['Complete', 'Damaged', 'Unverified']).describe('State to go back to if the deletion is taken back.'),
     because: z.string().max(512).describe('Why it goes, in a sentence.'),
     problem: z.string().max(512).optional().describe('Why the last worker did not delete it.'),
   })
@@ -100,9 +127,9 @@ export type CheckpointDeletion = z.infer<typeof CheckpointDeletion>;
 export const CheckpointResourceStatus = z
   .object({
     state: z
-      .enum(['Complete', 'Damaged'])
+      .enum(['Complete', 'Damaged', 'Unverified'])
       .describe(
-        'Complete: the manifest verified when it was saved. Damaged: two nodes found other content; used again only if a user names it in spec.resumeFrom, and Complete again once ranks have trained from it.',
+        'Complete: the manifest verified when it was saved, or a verification read an adopted checkpoint. Unverified: no verification could read an adopted checkpoint yet, and no job resumes from it. Damaged: two nodes found other content; used again only if a user names it in spec.resumeFrom, and Complete again once ranks have trained from it.',
       ),
     message: z.string().max(4096).optional(),
     condemnation: z
@@ -133,6 +160,9 @@ export const CheckpointResourceStatus = z
       .describe(
         'A worker did not find its files, although storage could be read: an engine or a user deleted them. That is no damage.',
       ),
+    files: CheckpointFileList.optional().describe(
+      'Files of an adopted checkpoint. Absent: a job saved it, and its manifest lists them.',
+    ),
   })
   .meta({ id: 'CheckpointResourceStatus' });
 export type CheckpointResourceStatus = z.infer<typeof CheckpointResourceStatus>;

@@ -125,10 +125,12 @@ export {
   CheckpointResourceSpec,
   CheckpointResourceStatus,
   CheckpointSuspicion,
+  isAdopted,
   MAX_EVIDENCE,
   MAX_PASSED_OVER,
   MAX_REREAD_FILES,
   MAX_UNRECORDED_CHECKPOINTS,
+  NO_MANIFEST,
   UnrecordedCheckpoint,
 } from './checkpoint.ts';
 export {
@@ -149,6 +151,7 @@ export {
   RecordedFabricNodes,
 } from './fabric-history.ts';
 export type { Checkpoint } from './checkpoint.ts';
+export { CheckpointAdopt, type CheckpointAdoptInput } from './checkpoint-adoption.ts';
 export { CheckpointRetention, RetentionPolicy } from './retention-policy.ts';
 export {
   DELETE_CHECKPOINT,
@@ -161,6 +164,7 @@ export {
 } from './checkpoint-worker.ts';
 export {
   CheckpointContents,
+  CheckpointFileList,
   CheckpointVerification,
   MAX_CONTENT_NAME_CHARACTERS,
   MAX_DEGREES,

@@ -91,6 +91,8 @@ export const POD_PATHS = {
   save: '/coxswain/save',
   data: '/coxswain/data',
   initialWeights: '/coxswain/weights',
+  /** Claim of an adopted checkpoint that is not the job's own. */
+  adoptedCheckpoint: '/coxswain/adopted',
   scratch: '/coxswain/scratch',
   /** Holds `SECRET/KEY` for each key that a job wants as a file. */
   secrets: '/coxswain/secrets',

@@ -69,6 +69,12 @@ export const PlacementSpec = z
         step: counter,
         path: z.string().max(1024),
         manifestSha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits'),
+        claimName: z.string().max(63).optional().describe('Claim of an adopted checkpoint. Absent: that of the job.'),
+        filesSha256: z
+          .string()
+          .regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits')
+          .optional()
+          .describe('SHA-256 of the list of its files. Absent: it has a manifest.'),
       })
       .optional()
       .describe('Absent: from scratch.'),

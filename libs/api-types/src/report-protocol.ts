@@ -144,7 +144,18 @@ export const RankAssignment = z.strictObject({
   saveDirectory: z.string().max(1024).optional(),
   /** Checkpoint to begin from; `path` below the same mount. Absent: from scratch. */
   resume: z
-    .strictObject({ step: counter, path: z.string().max(1024), manifestSha256: z.string().regex(/^[0-9a-f]{64}$/) })
+    .strictObject({
+      step: counter,
+      path: z.string().max(1024),
+      manifestSha256: z.string().regex(/^[0-9a-f]{64}$/),
+      /** Where the claim of an adopted checkpoint is mounted. Absent: it is on the claim of the job. */
+      mountPath: z.string().max(256).optional(),
+      /** SHA-256 of the list of its files. Absent: it has a manifest. */
+      filesSha256: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/)
+        .optional(),
+    })
     .optional(),
   /**
    * wait: if a rank fails and a restart in the same pods can help, the launcher ends the other ranks, reports `reaped` and waits for another

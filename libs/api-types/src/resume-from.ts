@@ -14,8 +14,11 @@ export const ResumeFrom = z
       .string()
       .min(1)
       .max(253)
-      .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'must be the name of a Checkpoint of this job, or "scratch"')
-      .describe('Name of a Checkpoint of this job, or "scratch".'),
+      .regex(
+        /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/,
+        'must be the name of a Checkpoint of this job or of an adopted one, or "scratch"',
+      )
+      .describe('Name of a Checkpoint of this job or of an adopted one, or "scratch".'),
     request: z.string().min(1).max(64).optional().describe('Any text; another one asks for the same again.'),
   })
   .meta({ id: 'ResumeFrom' });

@@ -223,7 +223,7 @@ describe('a part of a spec is rejected', () => {
       'a checkpoint above its claim',
       ResumeFrom,
       { from: '../a' },
-      ['from: must be the name of a Checkpoint of this job, or "scratch"'],
+      ['from: must be the name of a Checkpoint of this job or of an adopted one, or "scratch"'],
     ],
     ['a variable with a dash', EnvName, 'A-B', [': must be a C identifier']],
     ['a variable of ours', EnvName, 'COXSWAIN_X', [': names that start with COXSWAIN_ are written by the operator']],

@@ -54,6 +54,7 @@ it('counts what a save of PyTorch holds', () => {
     kinds: { parameter: { tensors: 6, bytes: 72 * 4 + 21 * 4 + 16 * 2 + 3 + 6 * 4 + 4 } },
     holds: { optimizer: false },
     isResumable: false,
+    format: 'dcp',
     geometry: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
   });
 });

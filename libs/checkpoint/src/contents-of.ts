@@ -31,7 +31,7 @@ const PRINTABLE = /^[\x20-\x7e]+$/;
  * What the save holds. `geometryHash`: a fresh SHA-256.
  * @returns undefined if its metadata could not be read.
  */
-export function contentsOf({ state }: SaveLook, geometryHash: Sha256): CheckpointContents | undefined {
+export function contentsOf({ format, state }: SaveLook, geometryHash: Sha256): CheckpointContents | undefined {
   if (state === undefined) return undefined;
   const kinds: Record<TensorKind, { tensors: number; bytes: number }> = {
     parameter: { tensors: 0, bytes: 0 },
@@ -58,6 +58,7 @@ export function contentsOf({ state }: SaveLook, geometryHash: Sha256): Checkpoin
     isResumable: optimizer === true,
     geometry: geometryOf(state, geometryHash),
     ...(tensors.length === 0 ? {} : { tensorGroups: tensorGroupsOf(tensors, kindOf) }),
+    ...(isText(format) ? { format } : {}),
     ...boundedFacts(state.facts),
   };
 }

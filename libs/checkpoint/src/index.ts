@@ -22,6 +22,9 @@ export {
   pendingVerification,
   type VerificationRequest,
 } from './verification-request.ts';
+export { adoptedSave, adoptionProblem, comparedFileList, fileListSha256 } from './adoption/adopted-save.ts';
+export { compareSaves, type Difference, type Listed, type SaveDifferences } from './compare/compare-saves.ts';
+export { storedChecksums } from './compare/stored-checksums.ts';
 export { contentsOf, holdsOptimizer } from './contents-of.ts';
 export { bestSaveIntervalMs } from './save-interval.ts';
 export { describeUnlisted, halfUploadedSaves, UPLOAD_FILE } from './uploads.ts';

@@ -47,6 +47,7 @@ export {
   type QuarantineMode,
   type Witness,
 } from './quarantine/quarantine.ts';
+export { adoptedFor, namedCheckpoints } from './observation/adopted-checkpoints.ts';
 export { DEFAULT_RETENTION, type Retention } from './observation/retention.ts';
 export { isFinished } from './record/is-finished.ts';
 export { withReadableStatus } from './record/readable-status.ts';

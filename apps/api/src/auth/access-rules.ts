@@ -96,6 +96,7 @@ export const ROUTE_RULES: Readonly<Record<string, AccessRule>> = {
   'DELETE /v1/projects/{project}/checkpoints/{uid}/pin': CHANGE_JOB,
   'GET /v1/projects/{project}/jobs/{jobId}/goodput': 'job.read',
   'GET /v1/projects/{project}/jobs/{jobId}/incidents': 'job.read',
+  'POST /v1/projects/{project}/checkpoints': 'job.submit',
   'GET /v1/projects/{project}/incidents': 'job.read',
   'GET /v1/projects/{project}/jobs/{jobId}/logs': 'job.read',
   'POST /v1/projects/{project}/jobs/{jobId}/stacks': 'job.read',
@@ -166,6 +167,7 @@ export const FIELD_RULES: Readonly<Record<string, AccessRule>> = {
   'Mutation.pinCheckpoint': CHANGE_JOB,
   'Mutation.unpinCheckpoint': CHANGE_JOB,
   'Mutation.takeStacks': 'job.read',
+  'Mutation.adoptCheckpoint': 'job.submit',
   'Mutation.createLayout': 'layout.write',
   'Mutation.createPlan': 'plan.write',
 };

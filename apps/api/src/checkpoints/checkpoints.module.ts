@@ -2,6 +2,9 @@ import { Module } from '@nestjs/common';
 import { JobsModule } from '../jobs/jobs.module.ts';
 import { CheckpointCatalogueService } from './checkpoint-catalogue.service.ts';
 import { CheckpointCommandsService } from './checkpoint-commands.service.ts';
+import { AdoptionController } from './adoption.controller.ts';
+import { AdoptionResolvers } from './adoption.resolvers.ts';
+import { AdoptionService } from './adoption.service.ts';
 import { CheckpointsController } from './checkpoints.controller.ts';
 import { CheckpointsResolvers } from './checkpoints.resolvers.ts';
 import { CheckpointsService } from './checkpoints.service.ts';
@@ -10,8 +13,15 @@ import { ProjectCheckpointsController } from './project-checkpoints.controller.t
 /** Checkpoints that jobs saved. */
 @Module({
   imports: [JobsModule],
-  controllers: [CheckpointsController, ProjectCheckpointsController],
-  providers: [CheckpointsService, CheckpointCatalogueService, CheckpointCommandsService, CheckpointsResolvers],
-  exports: [CheckpointsResolvers],
+  controllers: [CheckpointsController, ProjectCheckpointsController, AdoptionController],
+  providers: [
+    CheckpointsService,
+    CheckpointCatalogueService,
+    CheckpointCommandsService,
+    CheckpointsResolvers,
+    AdoptionService,
+    AdoptionResolvers,
+  ],
+  exports: [CheckpointsResolvers, AdoptionResolvers],
 })
 export class CheckpointsModule {}

@@ -56,6 +56,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   'GET /v1/projects/{project}/jobs/{jobId}/rendering': 'jobRendering',
   'POST /v1/projects/{project}/renderings': 'rendering',
   'GET /v1/projects/{project}/layouts': 'layouts',
+  'POST /v1/projects/{project}/checkpoints': 'adoptCheckpoint',
   'POST /v1/projects/{project}/layouts': 'createLayout',
   'GET /v1/projects/{project}/layouts/{layoutId}': 'layout',
   'GET /v1/projects/{project}/plans': 'plans',

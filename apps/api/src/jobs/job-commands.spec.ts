@@ -151,7 +151,7 @@ describe('resume from a place', () => {
       'one that the job does not have',
       suspended,
       'x-e1-s1',
-      /has no checkpoint x-e1-s1, and one of another job cannot be used; give one of .*s20 \(step 20\), or "scratch"/,
+      /has no checkpoint x-e1-s1, and one of another job can be used once it is adopted; give one of .*s20 \(step 20\), or "scratch"/,
     ],
     [
       'a job that saves nothing',
@@ -171,7 +171,7 @@ describe('resume at another layout', () => {
   const dp4 = aLayout({ dataParallelDegree: 4 });
   const save = (step: number, format: string, optimizerSharding?: string): KnownCheckpoint => ({
     ...{ name: `save-${step}`, step, state: 'Complete', message: null },
-    spec: { format, layout, bytes: 1 },
+    spec: { jobName: 'a', format, layout, bytes: 1 },
     contents: optimizerSharding === undefined ? null : ({ optimizerSharding } as KnownCheckpoint['contents'] & object),
   });
   const bound = save(20, 'torch_dist', 'dp_reshardable');

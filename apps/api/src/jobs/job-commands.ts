@@ -82,7 +82,9 @@ function requireUsable(row: JobRow, from: string, known: readonly KnownCheckpoin
   const names = usable.map(({ name, step }) => `${name} (step ${step})`).join(', ');
   const instead =
     names === '' ? 'none of its checkpoints can be used; give "scratch"' : `give one of ${names}, or "scratch"`;
-  return refuse(`job "${row.name}" has no checkpoint ${from}, and one of another job cannot be used; ${instead}`);
+  return refuse(
+    `job "${row.name}" has no checkpoint ${from}, and one of another job can be used once it is adopted; ${instead}`,
+  );
 }
 
 const MOST_NAMED = 5;

@@ -303,8 +303,10 @@ export class JobsService {
   async #checkpointsOf(sql: Sql, row: JobRow, { from, layout }: JobResume): Promise<readonly KnownCheckpoint[]> {
     if (from === undefined && layout === undefined) return [];
     const found = await sql.query<KnownCheckpoint>(
-      `SELECT name, (spec->>'step')::float8 AS step, state, message, spec, contents, verification FROM checkpoints
-        WHERE cluster_id = $1 AND job_uid = $2 AND namespace = $3 AND deleted_at IS NULL ORDER BY step DESC`,
+      // No job saved an adopted one, so every job of its namespace may name it.
+      `SELECT name, coalesce(contents->>'step', spec->>'step')::float8 AS step, state, message, spec, contents, verification
+         FROM checkpoints
+        WHERE cluster_id = $1 AND job_uid IN ($2, '') AND namespace = $3 AND deleted_at IS NULL ORDER BY step DESC`,
       [this.#cluster.id, row.uid, row.namespace],
     );
     return found.rows;

@@ -8,10 +8,10 @@ import type { ParallelLayout } from '@coxswain/layout';
 export interface KnownCheckpoint {
   readonly name: string;
   readonly step: number;
-  readonly state: 'Complete' | 'Damaged';
+  readonly state: NonNullable<Checkpoint['status']>['state'];
   readonly message: string | null;
   /** Absent: nothing is judged. */
-  readonly spec?: Pick<Checkpoint['spec'], 'format' | 'layout' | 'bytes'>;
+  readonly spec?: Pick<Checkpoint['spec'], 'format' | 'layout' | 'bytes' | 'jobName'>;
   readonly contents?: CheckpointContents | null;
   readonly verification?: NonNullable<Checkpoint['status']>['verification'] | null;
 }

@@ -34,6 +34,7 @@ const newToken: Input = () => ({ name: freshName() });
 const newWebhook: Input = () => ({ url: 'https://hooks.example.com/' });
 const newGroupRole: Input = () => ({ group: freshName(), role: 'viewer' });
 const newJob: Input = () => ({ name: freshName(), spec: aJobSpec() });
+const newAdoption: Input = () => ({ name: freshName(), claimName: 'old-runs', path: 'llama/step-7' });
 const newLayout: Input = () => ({ layout: { tensorParallelDegree: 2 } });
 const aRendering: Input = () => ({ engine: { name: 'command' }, layout: {} });
 const nothing: Input = () => ({});
@@ -62,6 +63,7 @@ const BODIES: Readonly<Record<string, Input>> = {
   'POST /v1/projects/{project}/jobs/{jobId}/stacks': nothing,
   'POST /v1/projects/{project}/checkpoints/{uid}/verify': nothing,
   'PUT /v1/projects/{project}/checkpoints/{uid}/pin': () => ({ reason: PIN }),
+  'POST /v1/projects/{project}/checkpoints': newAdoption,
   'POST /v1/projects/{project}/layouts': newLayout,
   'POST /v1/projects/{project}/plans': () => aPlanRequest(),
   'POST /v1/projects/{project}/renderings': aRendering,
@@ -90,6 +92,7 @@ const INPUTS: Readonly<Record<string, Input>> = {
   grantGroupRole: newGroupRole,
   createJob: newJob,
   resumeJob: nothing,
+  adoptCheckpoint: newAdoption,
   createLayout: newLayout,
   createPlan: () => aPlanRequest(),
   rendering: aRendering,

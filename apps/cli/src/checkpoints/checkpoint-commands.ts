@@ -5,6 +5,9 @@ import { addCatalogueCommands, type RemoteVerifyOptions, verifyCheckpoint } from
 import { isCheckpointName } from './find-checkpoint.ts';
 import type { Session } from '../session/session.ts';
 import { findingLines, type ReadSave, saveTable } from './checkpoint-tables.ts';
+import { addAdoptCommand } from './adopt-command.ts';
+import { addDiffCommand } from './diff-command.ts';
+import { addExportCommand } from './export-command.ts';
 import { addLoadsCommand } from './loads-command.ts';
 import { lookAtSave } from './look-at-save.ts';
 import { addPruneCommand } from './prune-command.ts';
@@ -12,8 +15,8 @@ import { wholeNumber } from '../options/whole-number.ts';
 import { addStoreOptions, type StoreOptions } from './opened-store.ts';
 
 /**
- * Adds `checkpoint show`, `verify` and `prune`, which read saves in a directory or a bucket, and `loads`, which reads a directory. They ask no server and need
- * no engine. `verify` with the name of a Checkpoint, `list`, `get`, `pin` and `unpin` ask the server.
+ * Adds the commands of `checkpoint`. Most read saves in a directory or a bucket: they ask no server and need no engine. `verify` with the name of a Checkpoint,
+ * `list`, `get`, `pin`, `unpin` and `adopt` ask the server.
  */
 export function addCheckpointCommands(program: Command, session: Session): void {
   const checkpoint = program
@@ -32,6 +35,9 @@ export function addCheckpointCommands(program: Command, session: Session): void 
   addVerifyCommand(checkpoint, session);
   addLoadsCommand(checkpoint, session, (directory) => lookAtSave(session, directory, { level: 'V1' }));
   addPruneCommand(checkpoint, session);
+  addDiffCommand(checkpoint, session);
+  addExportCommand(checkpoint, session);
+  addAdoptCommand(checkpoint, session);
 }
 
 function addVerifyCommand(checkpoint: Command, session: Session): void {

@@ -1,6 +1,6 @@
 import { layOutShards, shardAt, type ShardCell } from './shard-geometry.ts';
 import { aTensorGroup } from './testing/a-tensor-group.ts';
-import type { TensorGroup } from './tensor-groups.ts';
+import type { TensorGroup } from '@coxswain/api-types';
 
 type Box = readonly [x: number, y: number, widthPx: number, heightPx: number];
 const boxOf = ({ x, y, widthPx, heightPx }: ShardCell): Box => [x, y, widthPx, heightPx];

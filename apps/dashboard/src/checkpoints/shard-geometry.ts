@@ -1,14 +1,7 @@
 /** Where the chunks of tensor groups are drawn, in CSS pixels. */
 import { formatCount } from '@coxswain/units';
-import {
-  chunkLengths,
-  chunksOf,
-  formatDivision,
-  formatShape,
-  KIND_WORDS,
-  TENSOR_KINDS,
-  type TensorGroup,
-} from './tensor-groups.ts';
+import type { TensorGroup } from '@coxswain/api-types';
+import { chunkLengths, chunksOf, formatDivision, formatShape, KIND_WORDS, TENSOR_KINDS } from './tensor-groups.ts';
 
 /** A chunk of a group. */
 export interface ShardCell {

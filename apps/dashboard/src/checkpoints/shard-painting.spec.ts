@@ -2,7 +2,7 @@
 import { distinctColor } from '../distinct-color.ts';
 import { layOutShards } from './shard-geometry.ts';
 import { paintShards } from './shard-painting.ts';
-import type { TensorGroup } from './tensor-groups.ts';
+import type { TensorGroup } from '@coxswain/api-types';
 import { aTensorGroup } from './testing/a-tensor-group.ts';
 
 /** Colors are the names of CSS variables, and each letter is six pixels wide. */

@@ -1,5 +1,6 @@
 import { aTensorGroup } from './testing/a-tensor-group.ts';
-import { chunkLengths, describeChunk, formatDivision, sliceOf, type TensorGroup } from './tensor-groups.ts';
+import type { TensorGroup } from '@coxswain/api-types';
+import { chunkLengths, describeChunk, formatDivision, sliceOf } from './tensor-groups.ts';
 
 describe('the lengths of the chunks of a dimension', () => {
   it.each<[sentence: string, size: number, parts: number, want: readonly number[]]>([
@@ -57,7 +58,7 @@ describe('a group in a sentence', () => {
     expect(describeChunk(aTensorGroup(changes), chunk)).toBe(want);
   });
 
-  it.each<[grid: readonly number[], want: string]>([
+  it.each<[grid: number[], want: string]>([
     [[1, 1], 'whole'],
     [[4, 1], '4 chunks'],
     [[2, 4], '8 chunks (2 × 4)'],

@@ -1,10 +1,11 @@
 /** Tensors of a checkpoint whose names differ only in numbers, and the chunks that each is divided into. */
+import type { TensorGroup } from '@coxswain/api-types';
 import { formatCount } from '@coxswain/units';
 
 /** What tensors are for. */
-export const TENSOR_KINDS = ['parameter', 'master', 'moment', 'other'] as const;
+export const TENSOR_KINDS = ['parameter', 'master', 'moment', 'other'] as const satisfies readonly TensorGroup['kind'][];
 /** One of {@link TENSOR_KINDS}. */
-export type TensorKind = (typeof TENSOR_KINDS)[number];
+export type TensorKind = TensorGroup['kind'];
 
 /** Each kind in words. */
 export const KIND_WORDS: Readonly<Record<TensorKind, string>> = {
@@ -13,18 +14,6 @@ export const KIND_WORDS: Readonly<Record<TensorKind, string>> = {
   moment: 'Moments of the optimizer',
   other: 'Other tensors',
 };
-
-/** As the API answers it. */
-export interface TensorGroup {
-  /** `layers.{0..79}.attention.wq.weight` */
-  readonly name: string;
-  readonly tensors: number;
-  readonly dtype: string;
-  readonly shape: readonly number[];
-  /** Chunks in each dimension of the shape. */
-  readonly grid: readonly number[];
-  readonly kind: TensorKind;
-}
 
 /** Number of chunks of each tensor. */
 export function chunksOf({ grid }: Pick<TensorGroup, 'grid'>): number {

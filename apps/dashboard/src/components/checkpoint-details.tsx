@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { shownVerdict } from '../checkpoints/format-verdict.ts';
 import { baseOf, startedFrom } from '../checkpoints/lineage.ts';
-import type { TensorGroup } from '../checkpoints/tensor-groups.ts';
+import type { TensorGroup } from '@coxswain/api-types';
 import { CheckpointActions } from './checkpoint-actions.tsx';
 import { Contents } from './checkpoint-contents.tsx';
 import { FactList } from './fact-list.tsx';
@@ -17,7 +17,7 @@ import { Verifications } from './verifications.tsx';
 
 interface CheckpointDetailsProps {
   readonly project: string;
-  readonly checkpoint: CheckpointDetail & { readonly tensorGroups?: readonly TensorGroup[] | null };
+  readonly checkpoint: CheckpointDetail;
   /** Undefined: it is being read, or gone. */
   readonly job: Job | undefined;
 }

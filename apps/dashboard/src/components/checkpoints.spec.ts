@@ -2,7 +2,7 @@
 import type { CheckpointDetail, CheckpointRecord, Job, WhoAmI } from '@coxswain/api-types';
 import { aCheckpointRecord, aJob, anAttempt, aVerification, someContents } from '@coxswain/api-types/testing';
 import { createElement } from 'react';
-import type { TensorGroup } from '../checkpoints/tensor-groups.ts';
+import type { TensorGroup } from '@coxswain/api-types';
 import { aTensorGroup } from '../checkpoints/testing/a-tensor-group.ts';
 import { CheckpointPage } from '../pages/checkpoint-page.tsx';
 import { CheckpointsPage } from '../pages/checkpoints-page.tsx';

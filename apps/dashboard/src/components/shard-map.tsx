@@ -1,14 +1,8 @@
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import { layOutShards, shardAt } from '../checkpoints/shard-geometry.ts';
 import { paintShards } from '../checkpoints/shard-painting.ts';
-import {
-  describeChunk,
-  formatDivision,
-  formatShape,
-  KIND_WORDS,
-  TENSOR_KINDS,
-  type TensorGroup,
-} from '../checkpoints/tensor-groups.ts';
+import type { TensorGroup } from '@coxswain/api-types';
+import { describeChunk, formatDivision, formatShape, KIND_WORDS, TENSOR_KINDS } from '../checkpoints/tensor-groups.ts';
 import { formatCount } from '@coxswain/units';
 import { useColorScheme } from '../color-scheme.ts';
 import { rankAfterKey } from '../job/rank-after-key.ts';

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, unlinkSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { verifyCheckpoint, verifySaved } from './checkpoint-verification.ts';
+import { fileListOf } from './file-list.ts';
 import type { SavedFact } from '../facts/engine-facts.ts';
 import { aCheckpointIn, sha256 } from '../testing/a-checkpoint.ts';
 import { CountingFiles, type Faults } from '../testing/counting-files.ts';
@@ -184,5 +185,26 @@ describe('before a checkpoint is loaded', () => {
     );
     expect(reads.map((names) => names.length)).toEqual(Array.from({ length: pods }, () => 12));
     expect(new Set(reads.flat()).size).toBe(96);
+  });
+});
+
+describe('a checkpoint without a manifest, whose list of files is known', () => {
+  it.each<[what: string, change: () => void, want: RegExp | undefined]>([
+    ['no file changed', () => undefined, undefined],
+    ['a file was added', () => writeFileSync(inside('more'), 'x'), /has SHA-256|SHA-256/],
+    ['a file is gone', () => unlinkSync(inside('rank-0.bin')), /SHA-256/],
+    ['a file is cut off', () => truncateSync(inside('rank-0.bin'), 7), /SHA-256/],
+  ])('is resumed from only if %s', async (_what, change, want) => {
+    unlinkSync(inside('manifest.json'));
+    const filesSha256 = await fileListOf(inside(''));
+    change();
+    const files = new CountingFiles({});
+    const seen = await verifyCheckpoint(
+      { directory: inside(''), manifestSha256: '0'.repeat(64), filesSha256 },
+      { files },
+    );
+    expect(seen.kind === 'refused' ? seen.why : undefined).toEqual(
+      want === undefined ? undefined : expect.stringMatching(want),
+    );
   });
 });

@@ -6,6 +6,7 @@ import { CheckpointManifest, filesOfRanks, MANIFEST_FILE, type RanksOfGang } fro
 import { z } from 'zod';
 import { type CheckpointFiles, errnoOf, realFiles, TooLong } from './checkpoint-files.ts';
 import { judgeFault, readControl } from './control-file.ts';
+import { fileListOf } from './file-list.ts';
 import type { SavedFact } from '../facts/engine-facts.ts';
 
 /** A manifest of 16,384 ranks with three files each has about 8 MB. */
@@ -34,6 +35,8 @@ interface Refused {
 export interface CheckpointOnDisk {
   readonly directory: string;
   readonly manifestSha256: string;
+  /** SHA-256 of the list of its files, for a checkpoint without a manifest. */
+  readonly filesSha256?: string | undefined;
 }
 
 interface VerifyOptions {
@@ -66,10 +69,14 @@ class Finding extends Error {
  * control file, because content is to blame only where storage reads right.
  */
 export async function verifyCheckpoint(
-  { directory, manifestSha256 }: CheckpointOnDisk,
+  checkpoint: CheckpointOnDisk,
   { ranks, files = realFiles }: VerifyOptions = {},
-): Promise<Verification<VerifiedFiles>> {
-  const verify = () => verifyOnce({ directory, manifestSha256 }, { ranks, files });
+): Promise<Verification<unknown>> {
+  const { directory, filesSha256 } = checkpoint;
+  const verify = (): Promise<Verification<unknown>> =>
+    filesSha256 === undefined
+      ? verifyOnce(checkpoint, { ranks, files })
+      : asVerification(() => checkFileList(directory, filesSha256, files));
   for (let tried = 1; tried < TRIES; tried++) {
     const seen = await verify();
     if (seen.kind === 'verified') return seen;
@@ -200,6 +207,13 @@ async function verifyOnce(
     }
     return { manifest, files: own.length };
   });
+}
+
+/** Compares the list of all files below the directory, whose payload engine and readers check. */
+async function checkFileList(directory: string, filesSha256: string, files: CheckpointFiles): Promise<void> {
+  const found = await reaching(directory, { directory, files }, () => fileListOf(directory));
+  if (found !== filesSha256)
+    throw contentDiffers(directory, { expected: `files with SHA-256 ${filesSha256}`, found: `SHA-256 ${found}` });
 }
 
 async function asVerification<T>(verify: () => Promise<T>): Promise<Verification<T>> {

@@ -1,7 +1,7 @@
 /** Reads the bytes of a save as a catalogue and a restore need it: whether they are sound, and what they hold. */
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { lstat, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import {
@@ -21,8 +21,9 @@ import {
   verifySave,
 } from '@coxswain/checkpoint';
 import { safeText } from '@coxswain/safe-text';
-import { type CheckpointFiles, errnoOf } from './checkpoint-files.ts';
+import type { CheckpointFiles } from './checkpoint-files.ts';
 import { type CheckpointOnDisk, readManifest } from './checkpoint-verification.ts';
+import { stored } from './file-list.ts';
 import { memoryRoom } from './memory-room.ts';
 import { hasUniversalCopy } from './universal-copy.ts';
 
@@ -92,12 +93,22 @@ async function inspectOnce(checkpoint: CheckpointOnDisk, options: InspectOptions
   const paths = manifest.files.map(({ path }) => path);
   // It says step and ranks where the files do not, and its SHA-256 are the checksums of files that have none.
   const listed = await listOnDisk(directory, [MANIFEST_FILE, ...paths], onAnswer);
+  const inspection = await lookAt(directory, listed, { level, by, onAnswer });
+  const isConverted = manifest.format === 'deepspeed' && (await hasUniversalCopy(directory, files));
+  const { contents } = inspection;
+  return contents === undefined || !isConverted ? inspection : { ...inspection, contents: { ...contents, hasUniversal: true } };
+}
+
+/** Looks at these files of a directory. Empty: no reader knows the format. */
+export async function lookAt(
+  directory: string,
+  listed: readonly StoredFile[],
+  { level, by, onAnswer }: Omit<InspectOptions, 'files'>,
+): Promise<SaveInspection> {
   const disk = new SaveReader(directory, onAnswer);
   const look = await disk.run(verifySave(listed, { level, crc32, sha256: () => createHash('sha256') }));
   if (look.state === undefined && look.verdict === 'unverifiable') return {};
-  const described = contentsOf(look, createHash('sha256'));
-  const isConverted = manifest.format === 'deepspeed' && (await hasUniversalCopy(directory, files));
-  const contents = described === undefined || !isConverted ? described : { ...described, hasUniversal: true };
+  const contents = contentsOf(look, createHash('sha256'));
   const { verdict } = look;
   return {
     verification: {
@@ -129,16 +140,6 @@ async function listOnDisk(directory: string, paths: readonly string[], onAnswer:
     for (const file of part) if (file !== undefined) found.push(file);
   }
   return found;
-}
-
-async function stored(directory: string, path: string): Promise<StoredFile | undefined> {
-  try {
-    const stats = await lstat(join(directory, path));
-    return { path, bytes: stats.size, writtenMs: stats.mtimeMs, ...(stats.isFile() ? {} : { isLink: true }) };
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')) return undefined;
-    throw error;
-  }
 }
 
 /** Gives a look the bytes that it asks for. Keeps the last file open, because a look reads one file after the other. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MAX_TERMINATION_MESSAGE_BYTES, WorkerAnswer } from '@coxswain/api-types';
@@ -26,6 +26,29 @@ it('reads all bytes and answers by the termination message', async () => {
     version: 1,
     verification: { level: 'V3', verdict: 'sound', by: 'Worker', node: 'node-a' },
     contents: { tensors: 6 },
+  });
+});
+
+describe('a directory without a known manifest', () => {
+  it('is described with all of its files', async () => {
+    const { directory, manifestSha256 } = aDcpCheckpointIn(root);
+    const { files, ...seen } = await answer({ directory: join(root, directory), level: 'V2' });
+    expect(seen).toMatchObject({ verification: { level: 'V2', verdict: 'sound' }, contents: { format: 'dcp' } });
+    expect(files).toMatchObject({ manifestSha256, count: readdirSync(join(root, directory)).length });
+  });
+
+  it('has another list of files once one was added', async () => {
+    const { directory } = aDcpCheckpointIn(root);
+    const before = await answer({ directory: join(root, directory), level: 'V1' });
+    writeFileSync(join(root, directory, 'more'), 'x');
+    const after = await answer({ directory: join(root, directory), level: 'V1' });
+    expect(after.files?.sha256).not.toBe(before.files?.sha256);
+    expect(after.files?.bytes).toBe((before.files?.bytes ?? 0) + 1);
+  });
+
+  it('is not described where no reader knows its format', async () => {
+    writeFileSync(join(root, 'notes.txt'), 'x');
+    expect((await answer({ directory: root, level: 'V2' })).unread).toMatch(/no reader knows/);
   });
 });
 

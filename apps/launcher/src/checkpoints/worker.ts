@@ -10,7 +10,8 @@ import {
 import { safeText } from '@coxswain/safe-text';
 import { realFiles } from './checkpoint-files.ts';
 import type { CheckpointOnDisk } from './checkpoint-verification.ts';
-import { inspectSave } from './inspect-save.ts';
+import { type AdoptedInspection, inspectAdopted } from './inspect-adopted.ts';
+import { inspectSave, type SaveInspection } from './inspect-save.ts';
 
 const MAX_REASON_CHARACTERS = 512;
 
@@ -34,17 +35,23 @@ async function answerOf(
 ): Promise<WorkerAnswer> {
   try {
     const { level, ...checkpoint } = WorkerQuestion.parse(JSON.parse(question));
-    const problem = await prepare(checkpoint);
+    const { directory, manifestSha256 } = checkpoint;
+    const options = { level, by: 'Worker', files: realFiles, onAnswer: () => undefined } as const;
+    const problem = manifestSha256 === undefined ? undefined : await prepare({ directory, manifestSha256 });
     if (problem !== undefined) return problem;
-    const { verification, contents } = await inspectSave(checkpoint, {
-      level,
-      by: 'Worker',
-      files: realFiles,
-      onAnswer: () => undefined,
-    });
+    const inspection: SaveInspection & Partial<AdoptedInspection> =
+      manifestSha256 === undefined
+        ? await inspectAdopted(directory, options)
+        : await inspectSave({ directory, manifestSha256 }, options);
+    const { verification, contents, files } = inspection;
     if (verification === undefined) return { version: 1, unread: 'no reader knows the format of this checkpoint' };
     const onNode = { ...verification, ...(node === undefined ? {} : { node }) };
-    return { version: 1, verification: onNode, ...(contents === undefined ? {} : { contents }) };
+    return {
+      version: 1,
+      verification: onNode,
+      ...(contents === undefined ? {} : { contents }),
+      ...(files === undefined ? {} : { files }),
+    };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return { version: 1, unread: safeText(why, MAX_REASON_CHARACTERS) };

@@ -28,6 +28,14 @@ export function ranksOf({ ranks }: RankAssignment): readonly number[] {
   return parseRanks(ranks, MAX_RANKS_PER_POD);
 }
 
+/** Directory of the checkpoint to resume from. */
+export function resumeDirectory(
+  { checkpointMount }: Pick<Settings, 'checkpointMount'>,
+  { mountPath, path }: NonNullable<RankAssignment['resume']>,
+): string {
+  return join(mountPath ?? checkpointMount, path);
+}
+
 /**
  * The verdict if a suspect checkpoint verified that is newer than the one to resume from. Verified after the older one: storage that reads that one reads this
  * one too, if it is well.
@@ -66,8 +74,9 @@ export async function withOwnFinding(
   { settings, stopped }: { readonly settings: Settings; readonly stopped: Promise<unknown> },
 ): Promise<Verdict> {
   const { checkpointFault: fault } = verdict;
-  if (resume === undefined || fault === undefined) return verdict;
-  const directory = join(settings.checkpointMount, resume.path);
+  // What one rank says of files without a manifest cannot be compared with anything.
+  if (resume === undefined || fault === undefined || resume.filesSha256 !== undefined) return verdict;
+  const directory = resumeDirectory(settings, resume);
   const asked = { checkpoint: { directory, manifestSha256: resume.manifestSha256 }, fault };
   const own = await Promise.race([
     confirmFaultInProcess(asked, { patienceMs: settings.mountPatienceMs }),
@@ -92,13 +101,14 @@ export async function resumeProblem(
 ): Promise<Verdict | undefined> {
   const { resume, worldSize } = assignment;
   if (resume === undefined) return undefined;
-  const directory = join(settings.checkpointMount, resume.path);
-  const { manifestSha256 } = resume;
-  const problem = await bucket?.download({ folder: resume.path, manifestSha256 });
+  const directory = resumeDirectory(settings, resume);
+  const { manifestSha256, filesSha256 } = resume;
+  const problem =
+    filesSha256 === undefined ? await bucket?.download({ folder: resume.path, manifestSha256 }) : undefined;
   if (problem !== undefined) return downloadVerdict(problem, resume.path);
   const ranks = { ranks: ranksOf(assignment), worldSize };
   const outcome = await verifyResumedInProcess(
-    { checkpoint: { directory, manifestSha256 }, ranks },
+    { checkpoint: { directory, manifestSha256, filesSha256 }, ranks },
     { patienceMs: settings.mountPatienceMs },
   );
   if (outcome.kind === 'verified') return undefined;

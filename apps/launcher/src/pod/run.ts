@@ -23,7 +23,7 @@ import { StopSignals } from './stop-signals.ts';
 import { toCause, workOf } from './to-cause.ts';
 import { clearTerminationMessage, writeTerminationMessage } from '../ending/termination.ts';
 import { canRestartInPlace, plainVerdict, type Verdict } from '../ending/verdict.ts';
-import { newerVerdict, ranksOf, resumeProblem, withOwnFinding } from './resume-checks.ts';
+import { newerVerdict, ranksOf, resumeDirectory, resumeProblem, withOwnFinding } from './resume-checks.ts';
 
 const WAITING_SENTENCE_MS = 10_000;
 const LAST_WORD_MS = 2_000;
@@ -372,17 +372,18 @@ function endedByOrder(message: string): Verdict {
 }
 
 /** Environment variables that name where the ranks save and resume. */
-function placesOf(assignment: RankAssignment, { checkpointMount }: Settings): Readonly<Record<string, string>> {
+function placesOf(assignment: RankAssignment, settings: Settings): Readonly<Record<string, string>> {
   const { incarnation, resume, saveDirectory } = assignment;
+  const { checkpointMount } = settings;
   return {
     [RANK_ENV.incarnation]: String(incarnation),
     ...(saveDirectory === undefined ? {} : { [RANK_ENV.saveDirectory]: join(checkpointMount, saveDirectory) }),
     ...(resume === undefined
       ? {}
       : {
-          [RANK_ENV.resumeFrom]: join(checkpointMount, resume.path),
+          [RANK_ENV.resumeFrom]: resumeDirectory(settings, resume),
           [RANK_ENV.resumeManifestSha256]: resume.manifestSha256,
-          [RANK_ENV.resumeRoot]: dirname(join(checkpointMount, resume.path)),
+          [RANK_ENV.resumeRoot]: dirname(resumeDirectory(settings, resume)),
           [RANK_ENV.resumeStep]: String(resume.step),
         }),
   };

@@ -18,9 +18,9 @@ import {
   type ReflectorOptions,
   type ReflectorProblem,
 } from '@coxswain/kube';
-import { withReadableStatus } from '@coxswain/lifecycle';
+import { namedCheckpoints, withReadableStatus } from '@coxswain/lifecycle';
 import { CachedPlacements, toCachedPlacement } from './cached-placements.ts';
-import { BY_JOB, BY_NODE, BY_UID } from './indexes.ts';
+import { BY_JOB, BY_NODE, BY_RESUME, BY_UID } from './indexes.ts';
 import { toCachedNode, type CachedNode } from './cached-node.ts';
 import { toCachedPod, type CachedPod } from './cached-pod.ts';
 import { GpuUsage } from './gpu-usage.ts';
@@ -116,6 +116,7 @@ export function createClusterCache(options: {
   const podsAndOurs: OwnWrites<CachedPod> = new OwnWrites(pods, clock);
   const [nodes, nodesReflector] = reflect<CachedNode>(nodesPath(), { trim: readNode });
   jobs.addIndex(BY_UID, (job) => [job.metadata.uid]);
+  jobs.addIndex(BY_RESUME, (job) => namedCheckpoints(job).map((name) => `${job.metadata.namespace ?? ''}/${name}`));
   placements.addIndex(BY_JOB, (placement) => [placement.spec.jobUid]);
   checkpoints.addIndex(BY_JOB, (checkpoint) => [checkpoint.spec.jobUid]);
   pods.addIndex(BY_JOB, (pod) => (pod.gang === undefined ? [] : [pod.gang.jobUid]));

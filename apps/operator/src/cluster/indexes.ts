@@ -2,5 +2,7 @@
 export const BY_JOB = 'job';
 /** Index of jobs by UID. */
 export const BY_UID = 'uid';
+/** Index of jobs by the checkpoints that they name, as `namespace/name`. */
+export const BY_RESUME = 'resume';
 /** Index of gang pods by the node that they are bound to. */
 export const BY_NODE = 'node';

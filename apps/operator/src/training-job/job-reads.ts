@@ -1,8 +1,10 @@
 import { LABELS, type Checkpoint, type Placement, type TrainingJob } from '@coxswain/api-types';
 import { isNotFound, type KubeClient, type KubeList, type KubeObject } from '@coxswain/kube';
 import {
+  adoptedFor,
   comingNotice,
   dueNotice,
+  namedCheckpoints,
   type LiveRead,
   type NodeNotice,
   type NodeState,
@@ -54,7 +56,18 @@ export class JobReads {
   checkpointsOf(job: TrainingJob): readonly Checkpoint[] {
     const { uid, namespace } = job.metadata;
     const checkpoints = this.#cache.checkpoints.view(uid, this.#cache.checkpoints.cached.byIndex(BY_JOB, uid));
-    return checkpoints.filter((checkpoint) => checkpoint.metadata.namespace === namespace);
+    // Labels and answers to writes can show one of another job.
+    const own = checkpoints.filter(({ metadata, spec }) => metadata.namespace === namespace && spec.jobUid === uid);
+    return [...own, ...adoptedFor(job, this.#named(job))];
+  }
+
+  /** Checkpoints that the job names, of any job. */
+  #named(job: TrainingJob): readonly Checkpoint[] {
+    const { checkpoints } = this.#cache;
+    return namedCheckpoints(job).flatMap((name) => {
+      const cached = checkpoints.cached.get(`${job.metadata.namespace ?? ''}/${name}`);
+      return cached === undefined || checkpoints.isGone(cached.metadata.uid) ? [] : [checkpoints.newest(cached)];
+    });
   }
 
   nodeStates(names: readonly string[]): ReadonlyMap<string, NodeState> {

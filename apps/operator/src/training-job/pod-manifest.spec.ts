@@ -238,6 +238,19 @@ describe('a pod of a gang', () => {
     expect(mount?.readOnly).toBe(true);
   });
 
+  it('mounts the claim of an adopted checkpoint read-only', () => {
+    const resume = { checkpoint: 'llama', step: 7, path: 'llama/step-7', manifestSha256: '0'.repeat(64) };
+    const { volumes, containers } = podOf({ placement: { resume: { ...resume, claimName: 'old-runs' } } }).spec;
+    expect(volumes.flatMap((volume) => volume['persistentVolumeClaim'] ?? [])).toContainEqual({
+      claimName: 'old-runs',
+    });
+    expect(containers[0]?.volumeMounts).toContainEqual({
+      name: 'coxswain-adopted',
+      mountPath: '/coxswain/adopted',
+      readOnly: true,
+    });
+  });
+
   it('mounts data read-only and no claim that the job does not name', () => {
     const mounts = podOf().spec.containers[0]?.volumeMounts ?? [];
     expect(mounts.find(({ mountPath }) => mountPath === '/coxswain/data')?.readOnly).toBe(true);

@@ -49,6 +49,7 @@ const TOKEN_VOLUME = 'coxswain-token';
 const CHECKPOINT_VOLUME = 'coxswain-checkpoints';
 const DATA_VOLUME = 'coxswain-data';
 const WEIGHTS_VOLUME = 'coxswain-weights';
+const ADOPTED_VOLUME = 'coxswain-adopted';
 const SECRETS_VOLUME = 'coxswain-secrets';
 /** Shortest that keeps a token fresh without asking the API server often: the kubelet renews it at 80 %. */
 const TOKEN_LIFETIME_SECONDS = 3600;
@@ -134,6 +135,9 @@ export function toPod(
             ...(job.spec.initialWeights === undefined
               ? []
               : [{ name: WEIGHTS_VOLUME, mountPath: POD_PATHS.initialWeights, readOnly: true }]),
+            ...(placement.spec.resume?.claimName === undefined
+              ? []
+              : [{ name: ADOPTED_VOLUME, mountPath: POD_PATHS.adoptedCheckpoint, readOnly: true }]),
             ...(secretFiles.length === 0
               ? []
               : [{ name: SECRETS_VOLUME, mountPath: POD_PATHS.secrets, readOnly: true }]),
@@ -161,6 +165,7 @@ export function toPod(
         ...claimVolume(DATA_VOLUME, job.spec.data?.claimName),
         ...scratch.volumes,
         ...claimVolume(WEIGHTS_VOLUME, job.spec.initialWeights?.claimName),
+        ...claimVolume(ADOPTED_VOLUME, placement.spec.resume?.claimName),
         ...secretsVolume(secretFiles),
       ],
     },

@@ -1,10 +1,10 @@
-import type { TrainingJob } from '@coxswain/api-types';
+import { type Checkpoint, isAdopted, type TrainingJob } from '@coxswain/api-types';
 import type { ClusterScheduler } from '@coxswain/scheduling';
 import { keyOf, type CacheChange, type Clock, type KubeObject, type QueuePriority } from '@coxswain/kube';
 import { type CachedNode, sameFacts, sameFaults } from '../cluster/cached-node.ts';
 import type { CachedPod } from '../cluster/cached-pod.ts';
 import { type ClusterCache } from '../cluster/cluster-cache.ts';
-import { BY_JOB, BY_NODE, BY_UID } from '../cluster/indexes.ts';
+import { BY_JOB, BY_NODE, BY_RESUME, BY_UID } from '../cluster/indexes.ts';
 import { PacedWakes } from './paced-wakes.ts';
 
 /*
@@ -14,6 +14,7 @@ import { PacedWakes } from './paced-wakes.ts';
  *   TrainingJob whose status or metadata alone changed   that job
  *   TrainingJob deleted, or whose gang is stopped before all its pods are bound   those jobs that have a turn at GPUs
  *   Placement, Checkpoint           their job
+ *   adopted Checkpoint              the jobs that name it in spec.resumeFrom, or have resumed from it
  *   Pod of a gang that goes wrong or ends   its job, once per interval
  *   Pod of a gang that comes on     its job, once per millisecond and pod: a reconcile costs as much as the gang is large
  *   Pod with GPUs ended or deleted  those jobs that have a turn at GPUs
@@ -58,7 +59,7 @@ export class Watches {
     const { jobs, placements, checkpoints, pods, nodes, stated } = parts.cache;
     jobs.cached.onChange((change) => this.#onJob(change));
     placements.cached.onChange(({ object }) => this.wake(object.spec.jobUid));
-    checkpoints.cached.onChange(({ object }) => this.wake(object.spec.jobUid));
+    checkpoints.cached.onChange(({ object }) => this.#onCheckpoint(object));
     pods.cached.onChange((change) => this.#onPod(change));
     nodes.onChange((change) => this.#onNode(change));
     stated.onChange(() => this.#wakeWaiting('nodes'));
@@ -74,6 +75,12 @@ export class Watches {
   stop(): void {
     this.#cancelCapacityTimer?.();
     this.#podNews.stop();
+  }
+
+  #onCheckpoint(checkpoint: Checkpoint & KubeObject): void {
+    if (!isAdopted(checkpoint)) return this.wake(checkpoint.spec.jobUid);
+    for (const job of this.#parts.cache.jobs.cached.byIndex(BY_RESUME, keyOf(checkpoint)))
+      this.#parts.wake(keyOf(job), 'normal');
   }
 
   #onJob(change: CacheChange<TrainingJob & KubeObject>): void {

@@ -1,7 +1,8 @@
-import { type Checkpoint, LABELS } from '@coxswain/api-types';
+import { ANNOTATIONS, type Checkpoint, CheckpointResourceSpec, LABELS } from '@coxswain/api-types';
 import { aTrainingJob, aVerification } from '@coxswain/api-types/testing';
+import { aCheckpoint } from '@coxswain/checkpoint/testing';
 import { KubeApiError } from '@coxswain/kube';
-import { claimsPath, podsPath } from '../cluster/paths.ts';
+import { checkpointsPath, claimsPath, podsPath } from '../cluster/paths.ts';
 import { DAMAGED, namespace, SOUND, VerificationWorld } from '../testing/verification-world.ts';
 
 async function asked(verify = 'V3', status?: Checkpoint['status']): Promise<VerificationWorld> {
@@ -154,6 +155,48 @@ describe('a checkpoint that a user asks to verify', () => {
     });
     await world.ends({ version: 1, verification: SOUND });
     expect(world.status()?.verification).toBeUndefined();
+  });
+});
+
+describe('a checkpoint that a user adopts', () => {
+  const files = { count: 4, bytes: 400, sha256: 'e'.repeat(64) };
+  const adopted = async (): Promise<VerificationWorld> => {
+    const world = new VerificationWorld();
+    const spec = CheckpointResourceSpec.parse({ claimName: 'old-runs', path: 'llama/iter_0000700' });
+    const { status: _, ...named } = aCheckpoint({});
+    await world.api.create(checkpointsPath({ namespace }), {
+      ...named,
+      metadata: { name: 'llama', namespace },
+      spec,
+    });
+    world.see();
+    await world.reconcile();
+    return world;
+  };
+
+  it('is read once by a pod without a manifest, and then jobs can resume from it', async () => {
+    const world = await adopted();
+    const question: unknown = JSON.parse(world.pods[0]?.spec.containers[0]?.command[2] ?? '');
+    expect(question).toEqual({ directory: '/coxswain/checkpoints/llama/iter_0000700', level: 'V2' });
+    await world.ends({ version: 1, verification: { ...SOUND, level: 'V2' }, files });
+    expect(world.status(0)).toMatchObject({ state: 'Complete', verification: { level: 'V2' }, files });
+    await world.reconcile();
+    await world.reconcile();
+    expect(world.pods).toEqual([]);
+  });
+
+  it('stays unverified and says why where it cannot be read', async () => {
+    const world = await adopted();
+    await world.ends({ version: 1, unread: 'EACCES: permission denied' });
+    expect(world.status(0)).toEqual({
+      state: 'Unverified',
+      message: expect.stringMatching(/^It could not be verified: EACCES/) as string,
+    });
+    await world.script.clock.advance(3_600_001);
+    await world.reconcile();
+    await world.ends({ version: 1, verification: SOUND, files });
+    expect(world.status(0)).toMatchObject({ state: 'Complete', files });
+    expect(world.status(0)?.message).toBeUndefined();
   });
 });
 

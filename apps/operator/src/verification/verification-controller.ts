@@ -189,7 +189,7 @@ export class VerificationController {
   }
 
   async #record(checkpoint: CheckpointObject, pod: WorkerPod, answer: WorkerAnswer): Promise<void> {
-    const { verification, contents, unread } = answer;
+    const { verification, contents, files, unread } = answer;
     if (verification === undefined)
       return await this.#giveUp(checkpoint, safeText(unread ?? 'the worker says nothing', MOST_REASON_CHARACTERS));
     const node = nodeOf(pod);
@@ -201,7 +201,7 @@ export class VerificationController {
       findings: verification.findings.map(({ kind, message }) => ({ kind, message: safeText(message) })),
     };
     const epoch = Math.max(checkpoint.spec.epoch, this.#jobOf(checkpoint)?.status?.epoch ?? 0);
-    await this.#write(checkpoint, withVerdict(checkpoint, { verification: seen, contents, epoch }));
+    await this.#write(checkpoint, withVerdict(checkpoint, { verification: seen, contents, files, epoch }));
   }
 
   async #giveUp(checkpoint: CheckpointObject, why: string, kind: 'Unread' | 'Rejected' = 'Unread'): Promise<void> {

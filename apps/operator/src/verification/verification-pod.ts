@@ -6,6 +6,7 @@ import {
   CONTAINERS,
   GPU_RESOURCE,
   INSPECT_CHECKPOINT,
+  isAdopted,
   LABELS,
   POD_ENV,
   POD_PATHS,
@@ -51,14 +52,15 @@ export function workerPodName({ metadata }: Checkpoint): string {
 /** A pod that reads a checkpoint and can do nothing else: the claim is read-only, and it has no token of Kubernetes. */
 export function workerPod({ checkpoint, level, otherThan }: WantedVerification, context: WorkerContext): Json {
   const { metadata, spec } = checkpoint;
-  const { path, manifestSha256, bucket, bytes } = spec;
+  const { path, manifestSha256, bucket } = spec;
+  const whole = isAdopted(checkpoint) ? {} : { manifestSha256 };
   const securityContext = {
     allowPrivilegeEscalation: false,
     readOnlyRootFilesystem: true,
     capabilities: { drop: ['ALL'] },
   };
   const launcher = launcherDelivery({ launcherImage: context.launcherImage, securityContext });
-  const question: WorkerQuestion = { directory: `${POD_PATHS.checkpoints}/${path}`, manifestSha256, level };
+  const question: WorkerQuestion = { directory: `${POD_PATHS.checkpoints}/${path}`, ...whole, level };
   const template = userOf(context.runtime);
   const pod = {
     apiVersion: 'v1',
@@ -72,7 +74,7 @@ export function workerPod({ checkpoint, level, otherThan }: WantedVerification, 
     },
     spec: {
       restartPolicy: 'Never',
-      activeDeadlineSeconds: Math.min(MOST_SECONDS, LEAST_SECONDS + Math.ceil(bytes / BYTES_PER_SECOND)),
+      activeDeadlineSeconds: deadlineSeconds(checkpoint),
       automountServiceAccountToken: false,
       ...identityOf(bucket, context.runtime),
       enableServiceLinks: false,
@@ -119,6 +121,13 @@ function identityOf(bucket: CheckpointBucket | undefined, runtime: RuntimeSnapsh
   const { serviceAccountName } = record(record(runtime?.template)['spec']);
   const isNeeded = bucket !== undefined && bucket.credentialsSecret === undefined;
   return isNeeded && serviceAccountName !== undefined ? { serviceAccountName } : {};
+}
+
+/** The size of an adopted checkpoint is not known before it was read once. */
+function deadlineSeconds(checkpoint: Checkpoint): number {
+  const { spec, status } = checkpoint;
+  const bytes = isAdopted(checkpoint) ? (status?.files?.bytes ?? Infinity) : spec.bytes;
+  return Math.min(MOST_SECONDS, LEAST_SECONDS + Math.ceil(bytes / BYTES_PER_SECOND));
 }
 
 const USER_FIELDS = ['runAsUser', 'runAsGroup', 'runAsNonRoot', 'fsGroup', 'supplementalGroups'];

@@ -7,6 +7,7 @@ import {
   type Incident,
   incidentSubject,
   incidentWords,
+  isAdopted,
   type JobEvent,
   type JobEventType,
   type Placement,
@@ -53,7 +54,7 @@ export function jobEvents(resources: JobResources): readonly DerivedJobEvent[] {
     ...awaitedStart(record, recordedConditions(resources.job)),
     ...standingProblems(record, resources.job),
     ...nearlySpent(record, facts.spec),
-    ...facts.checkpoints.flatMap(checkpointEvents),
+    ...facts.checkpoints.filter((one) => !isAdopted(one)).flatMap(checkpointEvents),
     ...ending(record, facts),
   ];
   // An event whose time cannot be read gets the time of submission.

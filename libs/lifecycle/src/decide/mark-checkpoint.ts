@@ -30,8 +30,8 @@ export function markOf(checkpoint: Checkpoint, standings: Standings): Mark | und
     const message = `It is not used: ${describeCondemnation(condemnation)}. ${VERIFIED_AGAIN}`;
     return { kind: 'markCheckpointDamaged', name, uid, message: safeText(message, MAX_CHARACTERS), condemnation };
   }
-  // Not saved by any release, or without a state because of a crash.
-  if (status?.state === undefined) return undefined;
+  // Not saved by any release, without a state because of a crash, or adopted and not verified.
+  if (status?.state === undefined || status.state === 'Unverified') return undefined;
   const wanted = standing.kind === 'usable' ? COMPLETE : suspectStatus(standing, describeLocation(spec));
   return isSame(status, wanted) ? undefined : { kind: 'markCheckpoint', name, uid, status: wanted };
 }

@@ -1,5 +1,5 @@
 /** Which Checkpoint objects are deleted because newer ones replace them? */
-import { ANNOTATIONS, type Checkpoint } from '@coxswain/api-types';
+import { ANNOTATIONS, type Checkpoint, isAdopted } from '@coxswain/api-types';
 import { isFoundBroken, newestRestorable } from '@coxswain/checkpoint';
 import { standingOf, standingsOf } from '../failure/checkpoint-standing.ts';
 import { newestUsable } from '../failure/resume-point.ts';
@@ -20,7 +20,7 @@ export function oldCheckpoints(record: JobRecord, facts: Facts): readonly Checkp
   const most = mostObjects(record, facts);
   if (facts.checkpoints.length <= most || facts.deleting || mayPodsReportSaves(record, facts)) return [];
   const standings = standingsOf(record);
-  const newestFirst = facts.checkpoints.filter(isThere).toSorted(bySaveNewestFirst);
+  const newestFirst = facts.checkpoints.filter((one) => isThere(one) && !isAdopted(one)).toSorted(bySaveNewestFirst);
   const usable = newestFirst.filter((checkpoint) => {
     const standing = standingOf(checkpoint, standings);
     const counts = standing.kind === 'usable' || (standing.kind === 'suspect' && !standing.isPassedOver);

@@ -1,5 +1,5 @@
 /** Every rank exited with 0: did the job make what it was asked for? */
-import { type Attempt, type CrashBlame, leftBehindIn, stepsOf } from '@coxswain/api-types';
+import { type Attempt, type CrashBlame, isAdopted, leftBehindIn, stepsOf } from '@coxswain/api-types';
 import { classifyCrash, endOfLog, type EndOfLog } from '@coxswain/health';
 import { safeText } from '@coxswain/safe-text';
 import { MINUTE_MS, SECOND_MS } from '@coxswain/units';
@@ -151,7 +151,9 @@ function hasMadeSomething(record: JobRecord, facts: Facts): boolean {
 }
 
 function hasSaved({ checkpoint, unrecordedCheckpoints }: JobRecord, facts: Facts): boolean {
-  return checkpoint !== undefined || facts.checkpoints.length > 0 || unrecordedCheckpoints.length > 0;
+  return (
+    checkpoint !== undefined || facts.checkpoints.some((one) => !isAdopted(one)) || unrecordedCheckpoints.length > 0
+  );
 }
 
 /** The furthest step of any attempt that was reported; -1: none. */

@@ -27,6 +27,7 @@ import { isLongSearch } from './long-search.ts';
 import { restartDelayMs } from '../failure/restart-budget.ts';
 import { type SaveInterval, saveInterval } from './save-interval.ts';
 import { passedOverBy, pointForLayout, type UsablePoint } from '../failure/resume-point.ts';
+import { resumedFromOf } from '../failure/resumed-from.ts';
 import { areCheckpointsDue } from '../failure/unmade-checkpoints.ts';
 import { isOver, type Wait } from '../observation/waits.ts';
 
@@ -256,16 +257,7 @@ export function placementSpec(
     nodes: [...nodes],
     ranks: consecutiveRanks({ nodes, ranksPerPod }, worldSize(layout)),
     ...networkOf(facts, spec, nodes),
-    ...(resume === undefined
-      ? {}
-      : {
-          resume: {
-            checkpoint: resume.metadata.name,
-            step: resume.spec.step,
-            path: resume.spec.path,
-            manifestSha256: resume.spec.manifestSha256,
-          },
-        }),
+    ...(resume === undefined ? {} : { resume: resumedFromOf(resume, spec) }),
     ...(runtime.kind === 'usable'
       ? { ...nicClassesOf(facts, runtime.snapshot, nodes), runtime: runtime.snapshot }
       : {}),

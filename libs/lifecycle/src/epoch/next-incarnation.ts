@@ -13,6 +13,7 @@ import { type FailedAttempt, type Judged, judgeFailure } from '../failure/judge-
 import { tracebackOf } from '../failure/last-lines.ts';
 import { longestDelayMs, restartDelayMs } from '../failure/restart-budget.ts';
 import { passedOverBy, resumePointOf } from '../failure/resume-point.ts';
+import { resumedFromOf } from '../failure/resumed-from.ts';
 import { verdictsOn } from '../failure/verdicts.ts';
 import { withFailureNoted } from '../incident/note-failure.ts';
 import { type Facts, placementOf } from '../observation/facts.ts';
@@ -140,9 +141,10 @@ function pointOf(
   | undefined {
   const from = resumePointOf(record, facts);
   if (from.kind !== 'checkpoint' || from.answers !== undefined) return undefined;
-  const { metadata, spec } = from.checkpoint;
-  const { step, path, manifestSha256 } = spec;
-  const resumedFrom = { checkpoint: metadata.name, step, path, manifestSha256 };
+  const resumedFrom = resumedFromOf(from.checkpoint, facts.spec);
+  // The pods mount the claim that their Placement names.
+  const mounted = placementOf(facts, liveAttempt(record)?.epoch ?? 0)?.spec.resume?.claimName;
+  if (resumedFrom.claimName !== undefined && resumedFrom.claimName !== mounted) return undefined;
   return { resumedFrom, passedOver: passedOverBy(from, record, { facts }) };
 }
 

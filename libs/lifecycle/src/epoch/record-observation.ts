@@ -1,4 +1,4 @@
-import { type Attempt, stepsOf } from '@coxswain/api-types';
+import { type Attempt, type Checkpoint, isAdopted, stepsOf } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
 import { checkpointFaultsOf, nodesToAvoid, verifiedCheckpointOf } from '../failure/checkpoint-trouble.ts';
@@ -96,8 +96,12 @@ function recoverEpoch(record: JobRecord, facts: Facts): JobRecord {
  */
 function recoverAnswer(record: JobRecord, facts: Facts): JobRecord {
   const asked = facts.spec?.resumeFrom;
-  const isLost = record.attempts.length === 0 && record.resumeFrom === undefined && facts.checkpoints.length > 0;
+  const isLost = record.attempts.length === 0 && record.resumeFrom === undefined && facts.checkpoints.some(isOwn);
   return isLost && asked !== undefined ? { ...record, resumeFrom: { ...asked, epoch: 0 } } : record;
+}
+
+function isOwn(checkpoint: Checkpoint): boolean {
+  return !isAdopted(checkpoint);
 }
 
 /**

@@ -1,7 +1,8 @@
 /** More than 400 lines: one table of checkpoints, from which each sentence starts again. */
 import type { Attempt, Checkpoint, ResumeFrom, TrainingJobStatus } from '@coxswain/api-types';
-import { findCondition } from '@coxswain/api-types';
-import { aVerification } from '@coxswain/api-types/testing';
+import { CheckpointResourceSpec, findCondition } from '@coxswain/api-types';
+import { aVerification, someContents } from '@coxswain/api-types/testing';
+import { adoptedSave } from '@coxswain/checkpoint';
 import { decide } from '../decide/decide.ts';
 import type { Observed } from '../observation/observed.ts';
 import { situationOf } from '../decide/situation.ts';
@@ -85,6 +86,65 @@ it('the status names no checkpoint whose bytes were found incomplete', () => {
   const status = { checkpoint: { name: nameOf(40), step: 40 } };
   const seen = restarting({ checkpoints: [at(20), foundIncomplete(40)], status });
   expect(settled(seen).status.checkpoint).toEqual({ name: nameOf(20), step: 20 });
+});
+
+describe('a job that names an adopted checkpoint', () => {
+  const files = { count: 3, bytes: 300, sha256: 'a'.repeat(64) };
+  const read: Checkpoint['status'] = {
+    state: 'Complete',
+    verification: aVerification({ by: 'Worker' }),
+    contents: someContents({ step: 700, isResumable: true, format: 'dcp' }),
+    files,
+  };
+  const adopted = (status: Checkpoint['status']): Checkpoint => {
+    const spec = CheckpointResourceSpec.parse({ claimName: 'old-runs', path: 'llama/step-700' });
+    const named = { ...at(0), metadata: { name: 'llama', namespace: 'research', uid: 'llama' }, spec };
+    const { status: _, ...unread } = named;
+    return adoptedSave(status === undefined ? unread : { ...unread, status }, aJob().metadata.uid);
+  };
+  const asked = { resumeFrom: { from: 'llama' } };
+  const answered = { attempts: [ended(1)], resumeFrom: { from: 'llama', epoch: 1 } };
+
+  it.each<[string, Parameters<typeof restarting>[0], string]>([
+    ['begins from it', { checkpoints: [adopted(read)], ...asked }, 'step 700, as asked'],
+    ['begins from it though it has saves', { checkpoints: [at(20), adopted(read)], ...asked }, 'step 700, as asked'],
+    ['waits until it is verified', { checkpoints: [adopted(undefined)], ...asked }, 'unresumable'],
+    [
+      'begins from it again before it has saved',
+      { checkpoints: [adopted(read)], ...asked, status: answered },
+      'step 700',
+    ],
+    [
+      'goes on from its own later save',
+      { checkpoints: [at(720, 1), adopted(read)], ...asked, status: answered },
+      'step 720',
+    ],
+    ['forgets it with the request', { checkpoints: [at(20), adopted(read)] }, 'step 20'],
+  ])('%s', (_sentence, about, want) => {
+    expect(beginning(restarting(about))).toBe(want);
+  });
+
+  it('begins its first attempt from it', () => {
+    const job = aJob({ spec: { resumeFrom: { from: 'llama' } } });
+    expect(beginning(observe({ job, checkpoints: [adopted(read)] }))).toBe('step 700, as asked');
+  });
+
+  it('mounts its claim, and compares its files', () => {
+    const { next } = situationOf(restarting({ checkpoints: [adopted(read)], ...asked }), NOW);
+    expect(next.kind === 'placing' ? next.spec.resume : undefined).toEqual({
+      checkpoint: 'llama',
+      step: 700,
+      path: 'llama/step-700',
+      manifestSha256: '0'.repeat(64),
+      claimName: 'old-runs',
+      filesSha256: files.sha256,
+    });
+  });
+
+  it('never marks or deletes its object', () => {
+    const seen = restarting({ checkpoints: [adopted({ state: 'Unverified' })], ...asked });
+    expect(kinds(decide(seen, NOW).actions)).not.toContain('markCheckpoint');
+  });
 });
 
 describe('without a request, a job begins', () => {
@@ -375,7 +435,7 @@ describe('a job that cannot resume', () => {
     [
       'was asked for one that it does not have',
       'x-e1-s7',
-      /which this job does not have; one of another job cannot be used/,
+      /which this job does not have; one of another job can be used once it is adopted/,
     ],
   ])('says which and why, where it %s', (_what, from, want) => {
     expect(

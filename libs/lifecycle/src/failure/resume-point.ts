@@ -5,6 +5,7 @@ import {
   type CheckpointEvidence,
   type CheckpointFaultOnNode,
   describeLocation,
+  isAdopted,
   isSameRequest,
   MAX_PASSED_OVER,
   MAX_REREAD_FILES,
@@ -12,7 +13,14 @@ import {
   type ResumeFrom,
   SCRATCH,
 } from '@coxswain/api-types';
-import { describeLoadRefusal, isFoundBroken, isNewer, newestRestorable, recordedSave } from '@coxswain/checkpoint';
+import {
+  adoptionProblem,
+  describeLoadRefusal,
+  isFoundBroken,
+  isNewer,
+  newestRestorable,
+  recordedSave,
+} from '@coxswain/checkpoint';
 import { capitalize } from '@coxswain/health';
 import type { ParallelLayout } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
@@ -142,7 +150,10 @@ export function passedOverBy(
   const verified = new Set(triesInARow(record).map(({ verifiedCheckpoint }) => verifiedCheckpoint));
   const newer = ownCheckpoints(record, facts).filter(
     (one) =>
-      one.spec.jobUid === jobUid && one.metadata.deletionTimestamp === undefined && isNewer(one, from.checkpoint),
+      one.spec.jobUid === jobUid &&
+      !isAdopted(one) &&
+      one.metadata.deletionTimestamp === undefined &&
+      isNewer(one, from.checkpoint),
   );
   return newestFirst(newer)
     .filter((one) => !verified.has(one.metadata.name))
@@ -196,13 +207,16 @@ function pendingRequest(record: JobRecord, facts: Facts): ResumeFrom | undefined
   return asked === undefined || isSameRequest(asked, record.resumeFrom) ? undefined : asked;
 }
 
-/** Checkpoints since the last answered `spec.resumeFrom`, and the one that it named. */
+/** Checkpoints since the last answered `spec.resumeFrom`, and the one that it named. An adopted one counts once its request was answered. */
 function ownCheckpoints(record: JobRecord, facts: Facts): readonly Checkpoint[] {
   return facts.checkpoints.filter((checkpoint) => isOfThisLine(checkpoint, record));
 }
 
 function isOfThisLine({ metadata, spec }: Checkpoint, { resumeFrom }: JobRecord): boolean {
-  return resumeFrom === undefined || spec.epoch >= resumeFrom.epoch || metadata.name === resumeFrom.from;
+  if (resumeFrom === undefined || metadata.name !== resumeFrom.from) {
+    return !isAdopted({ spec }) && (resumeFrom === undefined || spec.epoch >= resumeFrom.epoch);
+  }
+  return true;
 }
 
 function newestPoint(record: JobRecord, facts: Facts): ResumePoint {
@@ -337,7 +351,10 @@ function requestedPoint(answers: ResumeFrom, record: JobRecord, facts: Facts): R
  * launchers verify it.
  */
 function problemOf(checkpoint: Checkpoint | undefined, standings: Standings | undefined): string | undefined {
-  if (checkpoint === undefined) return 'this job does not have; one of another job cannot be used';
+  if (checkpoint === undefined)
+    return 'this job does not have; one of another job can be used once it is adopted (coxswain checkpoint adopt)';
+  const unusable = adoptionProblem(checkpoint);
+  if (unusable !== undefined) return unusable;
   const { metadata, status } = checkpoint;
   if (status?.deletion !== undefined) return 'is being deleted by the retention policy';
   const standing = standings === undefined ? undefined : standingOf(checkpoint, standings);

@@ -1,6 +1,7 @@
 import {
   formatRanks,
   type OperatorMessage,
+  POD_PATHS,
   ranksOfPod,
   type Attempt,
   type PlacementSpec,
@@ -41,13 +42,17 @@ export function assignmentOf({ job, placement, attempt }: Assigning, podIndex: n
 
 /** The first incarnation begins as its epoch was placed; a later one begins as its attempt records. */
 function resumeOf(placement: PlacementSpec, attempt: Attempt): RankAssignment['resume'] | 'unknown' {
-  if ((attempt.incarnation ?? 1) === 1) {
-    const { resume } = placement;
-    return resume && { step: resume.step, path: resume.path, manifestSha256: resume.manifestSha256 };
-  }
-  if (attempt.resumedFrom === undefined) return undefined;
-  const { step, path, manifestSha256 } = attempt.resumedFrom;
-  return path === undefined || manifestSha256 === undefined ? 'unknown' : { step, path, manifestSha256 };
+  const resume = (attempt.incarnation ?? 1) === 1 ? placement.resume : attempt.resumedFrom;
+  if (resume === undefined) return undefined;
+  const { step, path, manifestSha256, claimName, filesSha256 } = resume;
+  if (path === undefined || manifestSha256 === undefined) return 'unknown';
+  return {
+    step,
+    path,
+    manifestSha256,
+    ...(claimName === undefined ? {} : { mountPath: POD_PATHS.adoptedCheckpoint }),
+    ...(filesSha256 === undefined ? {} : { filesSha256 }),
+  };
 }
 
 /** The order to verify the suspect checkpoints that the attempt passes over; undefined: there are none, or the pod is not that of rank 0. */

@@ -3,8 +3,10 @@ import {
   type Checkpoint,
   type CheckpointContents,
   type CheckpointEvidence,
+  type CheckpointFileList,
   type CheckpointResourceStatus,
   type CheckpointVerification,
+  isAdopted,
   MAX_EVIDENCE,
 } from '@coxswain/api-types';
 import { isAsClose, isFoundBroken } from '@coxswain/checkpoint';
@@ -14,6 +16,8 @@ import { safeText } from '@coxswain/safe-text';
 export interface WorkerVerdict {
   readonly verification: CheckpointVerification;
   readonly contents?: CheckpointContents | undefined;
+  /** Of an adopted checkpoint. */
+  readonly files?: CheckpointFileList | undefined;
   /** Newest attempt of the job: evidence of attempts before the last that trained from the checkpoint does not count. */
   readonly epoch: number;
 }
@@ -27,17 +31,22 @@ const MAX_CHARACTERS = 1024;
  * close than the one before replaces it only if it finds the checkpoint broken.
  */
 export function withVerdict({ spec, status }: Checkpoint, verdict: WorkerVerdict): CheckpointResourceStatus {
-  const { verification, contents } = verdict;
-  const before: CheckpointResourceStatus = withoutUndone(status ?? { state: 'Complete' });
+  const { verification, contents, files } = verdict;
+  const before = readStatus(withoutUndone(status ?? { state: 'Complete' }));
   const isBroken = isFoundBroken({ status: { state: before.state, verification } });
   const isKept =
-    before.verification !== undefined && !isBroken && !isAsClose(verification.level, before.verification.level);
+    before.verification !== undefined &&
+    !isBroken &&
+    !isAsClose(verification.level, before.verification.level) &&
+    // Files that changed since then were never read as closely.
+    before.files?.sha256 === files?.sha256;
   const suspect = isBroken && before.state === 'Complete' ? suspicionOf(before, evidenceOf(spec, verdict)) : undefined;
   return {
     ...before,
     ...(suspect === undefined ? {} : { suspect }),
     ...(isKept ? {} : { verification }),
     ...(contents === undefined ? {} : { contents: withGroups(contents, before.contents) }),
+    ...(files === undefined ? {} : { files }),
   };
 }
 
@@ -47,9 +56,15 @@ function withGroups(contents: CheckpointContents, before: CheckpointContents | u
   return tensorGroups === undefined ? contents : { tensorGroups, ...contents };
 }
 
+/** An adopted checkpoint that was read is no longer unverified. */
+function readStatus(status: CheckpointResourceStatus): CheckpointResourceStatus {
+  return status.state === 'Unverified' ? { ...status, state: 'Complete' } : status;
+}
+
 /** The status of a checkpoint that no worker could verify, which says nothing of its bytes; undefined: it says so already, or another message counts more. */
-export function withUndone({ status }: Checkpoint, why: string): CheckpointResourceStatus | undefined {
-  if (status?.state !== 'Complete' || status.suspect !== undefined) return undefined;
+export function withUndone(checkpoint: Checkpoint, why: string): CheckpointResourceStatus | undefined {
+  const status = checkpoint.status ?? (isAdopted(checkpoint) ? { state: 'Unverified' as const } : undefined);
+  if (status === undefined || status.state === 'Damaged' || status.suspect !== undefined) return undefined;
   const message = safeText(`${UNDONE}${why}`, MAX_CHARACTERS);
   return status.message === message ? undefined : { ...status, message };
 }

@@ -90,7 +90,7 @@ function queuesOf(wanted: readonly WantedVerification[], turns: VerificationTurn
     const queue = queues.get(namespace) ?? emptyQueue(namespace, turns);
     queues.set(namespace, queue);
     if (one.why === 'Background') queue.background.push(one);
-    else if (one.why === 'Requested') queue.requests.push(one);
+    else if (one.why === 'Requested' || one.why === 'Adopted') queue.requests.push(one);
     else (turns.isWaitedFor(one) ? queue.doubts : queue.others).push(one);
   }
   for (const { doubts, requests, others } of queues.values())

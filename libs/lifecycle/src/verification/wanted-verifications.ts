@@ -1,28 +1,40 @@
 /** Which checkpoints does a worker verify, how closely, and on which nodes not? */
-import type { Checkpoint, VerificationLevel } from '@coxswain/api-types';
+import { type Checkpoint, isAdopted, type VerificationLevel } from '@coxswain/api-types';
 import { isAsClose, isFoundBroken, pendingVerification } from '@coxswain/checkpoint';
 
 /** A verification that a worker is to do. */
 export interface WantedVerification {
   readonly checkpoint: Checkpoint;
   readonly level: VerificationLevel;
-  /** Background: no user asked for it, and nothing is held against the checkpoint. */
-  readonly why: 'Requested' | 'Suspected' | 'Background';
+  /** Adopted: no verification has read the directory that a user named. Background: no user asked for it, and nothing is held against the checkpoint. */
+  readonly why: 'Requested' | 'Adopted' | 'Suspected' | 'Background';
   /** Nodes that have already read it: only another one can confirm what they found. */
   readonly otherThan: readonly string[];
 }
 
-/** Those that users asked for, and those in doubt. Which of them is next is a matter of turns. */
+/** Reads little of a directory that nobody has read yet; a user can ask for more. */
+const ADOPTED_LEVEL: VerificationLevel = 'V2';
+
+/** Those that users asked for or adopted, and those in doubt. Which of them is next is a matter of turns. */
 export function wantedVerifications(checkpoints: readonly Checkpoint[]): readonly WantedVerification[] {
   return checkpoints
-    .filter(({ metadata, status }) => metadata.deletionTimestamp === undefined && status !== undefined)
+    .filter(
+      ({ metadata, spec, status }) =>
+        metadata.deletionTimestamp === undefined && (status !== undefined || isAdopted({ spec })),
+    )
     .filter(({ status }) => status?.deletion === undefined)
-    .flatMap((checkpoint) => requestOf(checkpoint) ?? doubtOf(checkpoint) ?? []);
+    .flatMap((checkpoint) => requestOf(checkpoint) ?? adoptionOf(checkpoint) ?? doubtOf(checkpoint) ?? []);
 }
 
 function requestOf(checkpoint: Checkpoint): WantedVerification | undefined {
   const request = pendingVerification(checkpoint);
   return request && { checkpoint, level: request.level, why: 'Requested', otherThan: [] };
+}
+
+/** One that a user adopted, and that was never read. */
+function adoptionOf(checkpoint: Checkpoint): WantedVerification | undefined {
+  if (!isAdopted(checkpoint) || checkpoint.status?.verification !== undefined) return undefined;
+  return { checkpoint, level: ADOPTED_LEVEL, why: 'Adopted', otherThan: [] };
 }
 
 /** One that a node found damaged, or that could not be loaded: all of its bytes are read once by another node. */

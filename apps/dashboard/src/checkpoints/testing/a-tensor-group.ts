@@ -1,4 +1,4 @@
-import type { TensorGroup } from '../tensor-groups.ts';
+import type { TensorGroup } from '@coxswain/api-types';
 
 /** Four weights, each saved as two chunks of rows. */
 export function aTensorGroup(changes: Partial<TensorGroup> = {}): TensorGroup {

@@ -16,9 +16,11 @@ import {
 import type { NodeCondition } from '@coxswain/health';
 import { isAlreadyExists, isConflict, isNotFound, keyOf, NotLeadingError, type KubeObject } from '@coxswain/kube';
 import {
+  adoptedFor,
   comingNotice,
   dueNotice,
   type LiveRead,
+  namedCheckpoints,
   type NodeCensus,
   type NodeNotice,
   type NodeState,
@@ -93,7 +95,11 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
   }
 
   checkpointsOf(job: TrainingJob): readonly Checkpoint[] {
-    return this.#cluster.list<Stored<Checkpoint>>('Checkpoint').filter((one) => isOf(job, one));
+    const all = this.#cluster.list<Stored<Checkpoint>>('Checkpoint');
+    const named = all.filter(
+      ({ metadata }) => metadata.namespace === job.metadata.namespace && namedCheckpoints(job).includes(metadata.name),
+    );
+    return [...all.filter((one) => isOf(job, one)), ...adoptedFor(job, named)];
   }
 
   keptPlacementOf(job: TrainingJob): PlacementSpec | undefined {

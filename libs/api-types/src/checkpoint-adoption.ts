@@ -1,0 +1,20 @@
+import { ParallelLayout } from '@coxswain/layout';
+import { z } from 'zod';
+import { ObjectName, RelativePath } from './field-names.ts';
+
+/** A checkpoint to adopt: a directory that no job saved. */
+export const CheckpointAdopt = z
+  .strictObject({
+    name: ObjectName.describe('Name of the Checkpoint. Jobs name it to resume from it.'),
+    namespace: ObjectName.optional().describe('Default: the first namespace of the project.'),
+    claimName: ObjectName.describe('PersistentVolumeClaim that holds it.'),
+    path: RelativePath.min(1).describe('Directory of one checkpoint inside the claim, such as run-7/iter_0001000.'),
+    layout: ParallelLayout.optional().describe('Layout it was saved at. Absent: what its files say.'),
+  })
+  .meta({
+    id: 'CheckpointAdopt',
+    examples: [{ name: 'llama-run-7', claimName: 'old-runs', path: 'llama/iter_0001000' }],
+  });
+export type CheckpointAdopt = z.infer<typeof CheckpointAdopt>;
+/** {@link CheckpointAdopt} as callers write it, without defaults. */
+export type CheckpointAdoptInput = z.input<typeof CheckpointAdopt>;

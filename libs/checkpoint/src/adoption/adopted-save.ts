@@ -1,0 +1,63 @@
+/** What is known of a checkpoint that a user adopted, and what must be the same when a job resumes from it? */
+import { type Checkpoint, isAdopted, NO_MANIFEST } from '@coxswain/api-types';
+import { worldSize } from '@coxswain/layout';
+import { stepOfDirectory } from '../formats/formats.ts';
+import { isFoundBroken } from '../newest-restorable.ts';
+import type { Sha256 } from '../read/save-files.ts';
+
+/** SHA-256 of the list of files: paths and sizes, in any order. `hash`: a fresh one. */
+export function fileListSha256(
+  files: readonly { readonly path: string; readonly bytes: number }[],
+  hash: Sha256,
+): string {
+  for (const { path, bytes } of files.toSorted(byPath)) hash.update(`${bytes} ${JSON.stringify(path)}\n`);
+  return hash.digest('hex');
+}
+
+function byPath({ path: one }: { readonly path: string }, { path: other }: { readonly path: string }): number {
+  return one < other ? -1 : Number(one > other);
+}
+
+/** The adopted checkpoint as the job with this UID sees it: its own, with the facts that a verification found. */
+export function adoptedSave(checkpoint: Checkpoint, jobUid: string): Checkpoint {
+  const { spec, status } = checkpoint;
+  const { format = spec.format } = status?.contents ?? {};
+  const step = stepOf(checkpoint) ?? 0;
+  const { bytes, count: files, manifestSha256 = NO_MANIFEST } = status?.files ?? { bytes: 0, count: 0 };
+  return { ...checkpoint, spec: { ...spec, jobUid, step, format, bytes, files, manifestSha256 } };
+}
+
+/** Step that its files name, or else its directory, as engines name it. */
+function stepOf({ spec, status }: Checkpoint): number | undefined {
+  const directory = spec.path.replace(/\/+$/, '').split('/').at(-1) ?? '';
+  return status?.contents?.step ?? stepOfDirectory(directory);
+}
+
+/** SHA-256 of the list of its files, which launchers compare; undefined: a manifest says more. */
+export function comparedFileList(checkpoint: Checkpoint): string | undefined {
+  const files = isAdopted(checkpoint) ? checkpoint.status?.files : undefined;
+  return files?.manifestSha256 === undefined ? files?.sha256 : undefined;
+}
+
+/** Why no job can resume from the adopted checkpoint, completing "which ..."; undefined: jobs can, or a job saved it. */
+export function adoptionProblem(checkpoint: Checkpoint): string | undefined {
+  if (!isAdopted(checkpoint)) return undefined;
+  const { verification, contents, message, files } = checkpoint.status ?? {};
+  const why = message === undefined ? '' : `: ${message}`;
+  if (verification === undefined || files === undefined) return `is adopted and not verified yet${why}`;
+  if (isFoundBroken(checkpoint)) {
+    const [first] = verification.findings;
+    return `is adopted and ${verification.verdict}${first === undefined ? '' : `: ${first.message}`}`;
+  }
+  if (contents === undefined) return 'is adopted, and no reader says what it holds';
+  if (stepOf(checkpoint) === undefined)
+    return 'is adopted, and neither its files nor the name of its directory say which step it holds';
+  return contents.isResumable
+    ? undefined
+    : 'is adopted and holds no optimizer state; name its claim and path in spec.initialWeights to begin from its weights';
+}
+
+/** Whether the recorded layout says how the save is divided. An adopted one has a layout of one rank if its user stated none. */
+export function hasKnownLayout(checkpoint: { readonly spec: Pick<Checkpoint['spec'], 'jobName' | 'layout'> }): boolean {
+  return !isAdopted(checkpoint) || worldSize(checkpoint.spec.layout) > 1;
+}
