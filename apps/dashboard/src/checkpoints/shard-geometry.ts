@@ -5,6 +5,7 @@ import {
   chunksOf,
   formatDivision,
   formatShape,
+  isRest,
   KIND_WORDS,
   TENSOR_KINDS,
   type TensorGroup,
@@ -50,7 +51,7 @@ const LEAST_CELL_PX = 3;
 const MOST_CELLS = 4_096;
 
 /**
- * A tile for each group, by kind: a rectangle in the proportions of its tensors, as far as it fits. The last dimension runs to the right, the others run down.
+ * A tile for each group but the rest, by kind: a rectangle in the proportions of its tensors, as far as it fits. The last dimension runs to the right, the others run down.
  */
 export function layOutShards(groups: readonly TensorGroup[], widthPx: number): ShardGeometry {
   const columns = Math.max(1, Math.floor((widthPx + GAP_PX) / (TILE_PX + GAP_PX)));
@@ -59,7 +60,7 @@ export function layOutShards(groups: readonly TensorGroup[], widthPx: number): S
   const labels: ShardLabel[] = [];
   let y = 0;
   for (const kind of TENSOR_KINDS) {
-    const ofKind = groups.filter((group) => kindOf(group) === kind);
+    const ofKind = groups.filter((group) => kindOf(group) === kind && !isRest(group));
     if (ofKind.length === 0) continue;
     labels.push({ text: KIND_WORDS[kind], kind: 'kind', x: 0, y: y + 2, widthPx });
     y += KIND_LINE_PX;
@@ -99,11 +100,12 @@ function labelsOf(group: TensorGroup, { x, y, widthPx }: Tile): readonly ShardLa
 function cellsOf(group: TensorGroup, tile: Tile): readonly ShardCell[] {
   const heightPx = heightOf(group);
   const together: ShardCell = { group, chunk: undefined, ...tile, heightPx };
+  if (chunksOf(group) <= 1) return [{ ...together, chunk: 0 }];
   if (chunksOf(group) > MOST_CELLS) return [together];
   const rows = scaled(rowLengths(group), heightPx);
   const columns = scaled(columnLengths(group), tile.widthPx);
   const least = Math.min(...[...rows, ...columns].map(({ lengthPx }) => lengthPx));
-  if (least < LEAST_CELL_PX && chunksOf(group) > 1) return [together];
+  if (least < LEAST_CELL_PX) return [together];
   return rows.flatMap((row, rowIndex) =>
     columns.map((column, columnIndex) => ({
       group,

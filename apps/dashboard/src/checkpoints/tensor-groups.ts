@@ -26,6 +26,11 @@ export interface TensorGroup {
   readonly kind: TensorKind;
 }
 
+/** Whether it stands for all tensors that have no group of their own, of whatever dtype and shape. */
+export function isRest({ name }: Pick<TensorGroup, 'name'>): boolean {
+  return name === '*';
+}
+
 /** Number of chunks of each tensor. */
 export function chunksOf({ grid }: Pick<TensorGroup, 'grid'>): number {
   return grid.reduce((product, parts) => product * parts, 1);

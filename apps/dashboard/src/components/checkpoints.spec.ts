@@ -127,6 +127,11 @@ describe('the page of a checkpoint', () => {
     ['says that no reader knows its format', seen({ save: { contents: null } }), 'No reader knows format torch_dcp'],
     ['says that no geometry is known', seen(), 'Shards No geometry is known'],
     ['lists how tensors are divided', seen({ save: { tensorGroups: [aTensorGroup()] } }), '4 bfloat16 8 × 4 2 chunks'],
+    [
+      'counts the tensors that have no group of their own',
+      seen({ save: { tensorGroups: [aTensorGroup({ name: '*', tensors: 1_200 })] } }),
+      '1,200 further tensors of several shapes are not drawn. The same as a table',
+    ],
     ['says why it is pinned', seen({ save: { pin: 'the paper' } }), 'Pin Unpin Pinned: the paper'],
     ['explains to viewers what they may not do', seen({ role: 'viewer' }), 'viewer, which may not verify or pin'],
     ['says that the object is gone', seen({ save: { deletedAt: 't' } }), 'it cannot be verified or pinned any more'],

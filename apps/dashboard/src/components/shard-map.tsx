@@ -5,6 +5,7 @@ import {
   describeChunk,
   formatDivision,
   formatShape,
+  isRest,
   KIND_WORDS,
   TENSOR_KINDS,
   type TensorGroup,
@@ -22,6 +23,7 @@ export function ShardMap({ groups }: { readonly groups: readonly TensorGroup[] }
   const geometry = useMemo(() => layOutShards(groups, widthPx), [groups, widthPx]);
   const order = useMemo(() => geometry.cells.map((_, index) => index), [geometry]);
   const [shownIndex, setShownIndex] = useState<number>();
+  const rest = groups.find(isRest);
   const shown = shownIndex === undefined ? undefined : geometry.cells[shownIndex];
 
   useEffect(() => {
@@ -65,6 +67,9 @@ export function ShardMap({ groups }: { readonly groups: readonly TensorGroup[] }
       <p className="rank-facts" aria-live="polite">
         {shown === undefined ? 'Point at a chunk to see what it holds.' : describeChunk(shown.group, shown.chunk)}
       </p>
+      {rest !== undefined && (
+        <p className="hint">{formatCount(rest.tensors, 'further tensor')} of several shapes are not drawn.</p>
+      )}
       <GroupTable groups={groups} />
     </>
   );
@@ -89,12 +94,12 @@ function GroupTable({ groups }: { readonly groups: readonly TensorGroup[] }): Re
           <tbody>
             {groups.map((group, index) => (
               <tr key={index}>
-                <td className="tensor-name">{group.name}</td>
+                <td className="tensor-name">{isRest(group) ? 'all others' : group.name}</td>
                 <td>{TENSOR_KINDS.includes(group.kind) ? KIND_WORDS[group.kind] : group.kind}</td>
                 <td className="number">{group.tensors.toLocaleString('en')}</td>
                 <td>{group.dtype}</td>
-                <td className="nowrap">{formatShape(group.shape)}</td>
-                <td className="nowrap">{formatDivision(group)}</td>
+                <td className="nowrap">{isRest(group) ? 'various' : formatShape(group.shape)}</td>
+                <td className="nowrap">{isRest(group) ? '–' : formatDivision(group)}</td>
               </tr>
             ))}
           </tbody>
