@@ -45,6 +45,8 @@ const LABELS_PX = 3 * LINE_PX + 2;
 const KIND_LINE_PX = 24;
 const LEAST_HEIGHT_PX = 20;
 const MOST_HEIGHT_PX = 110;
+/** Of a row of chunks. */
+const ROW_PX = 4;
 /** Smaller chunks could not be told apart. */
 const LEAST_CELL_PX = 3;
 /** More chunks are never that large. */
@@ -134,11 +136,17 @@ function rowLengths({ shape, grid }: TensorGroup): readonly number[] {
     );
 }
 
-function heightOf({ shape }: TensorGroup): number {
+/** In proportion to the width, and higher where its rows of chunks would be too low. */
+function heightOf({ shape, grid }: TensorGroup): number {
   if (shape.length < 2) return LEAST_HEIGHT_PX;
-  const rows = shape.slice(0, -1).reduce((product, size) => product * size, 1);
+  const rows = productOf(shape.slice(0, -1));
   const inProportion = (TILE_PX * rows) / Math.max(1, shape.at(-1) ?? 1);
-  return Math.round(Math.min(MOST_HEIGHT_PX, Math.max(LEAST_HEIGHT_PX, inProportion)));
+  const height = Math.round(Math.min(MOST_HEIGHT_PX, Math.max(LEAST_HEIGHT_PX, inProportion)));
+  return Math.max(height, Math.min(2 * MOST_HEIGHT_PX, ROW_PX * productOf(grid.slice(0, -1))));
+}
+
+function productOf(numbers: readonly number[]): number {
+  return numbers.reduce((product, one) => product * one, 1);
 }
 
 interface Span {

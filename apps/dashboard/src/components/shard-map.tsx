@@ -34,7 +34,8 @@ export function ShardMap({ groups }: { readonly groups: readonly TensorGroup[] }
     <>
       <p className="hint legend">
         Each box is a tensor, or one of several that are alike; its parts are the chunks that ranks saved. The last
-        dimension runs to the right, the others run down. Chunks of a dimension are drawn as long as each other.
+        dimension runs to the right, the others run down. Chunks of one dimension are drawn equally long. Grey: more
+        chunks than can be drawn.
       </p>
       <div className="map">
         <canvas
