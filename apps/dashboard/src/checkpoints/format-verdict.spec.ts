@@ -16,6 +16,7 @@ describe('the verdict about a checkpoint', () => {
     ['is amber if it is suspect', found({ verdict: 'suspect' }), 'suspect (V1): held', /signs of damage/],
     ['is grey if nothing shows it', found({ verdict: 'unverifiable' }), 'unverifiable (V1): idle', /Nothing in the/],
     ['is grey if this release does not know it', found({ verdict: UNKNOWN }), 'quantum (V1): idle', /^quantum/],
+    ['is grey if its object is gone', { ...found(), deletedAt: 't' }, 'sound (V1): idle', /V1 reads/],
     ['is grey if no reader knows the format', {}, 'not verified: idle', /manifest was right/],
     [
       'is red if two nodes condemned it, whatever a verification found',

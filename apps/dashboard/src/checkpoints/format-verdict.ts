@@ -37,8 +37,14 @@ const TONES: Readonly<Record<Verdict, ShownVerdict['tone']>> = {
   unverifiable: 'idle',
 };
 
-/** The verdict about a checkpoint: what nodes found when they loaded it counts before what a verification found. */
-export function shownVerdict({ state, isSuspect, message, verification }: CheckpointRecord): ShownVerdict {
+/** The verdict about a checkpoint. One whose object was deleted is not green: no job can resume from it. */
+export function shownVerdict(checkpoint: CheckpointRecord): ShownVerdict {
+  const verdict = verdictOf(checkpoint);
+  return checkpoint.deletedAt !== null && verdict.tone === 'good' ? { ...verdict, tone: 'idle' } : verdict;
+}
+
+/** What nodes found when they loaded it counts before what a verification found. */
+function verdictOf({ state, isSuspect, message, verification }: CheckpointRecord): ShownVerdict {
   if (state === 'Damaged') {
     return { words: 'damaged', tone: 'bad', meaning: message ?? 'Two nodes found other content than was saved.' };
   }

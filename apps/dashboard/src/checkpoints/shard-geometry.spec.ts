@@ -57,8 +57,9 @@ describe('the chunks of a group', () => {
       ],
     ],
     ['of a single number are one box', { shape: [], grid: [] }, [[0, TOP, 220, 20]]],
+    ['of nothing are one box', { shape: [0], grid: [1] }, [[0, TOP, 220, 20]]],
     ['that cannot be told apart are one box', { shape: [9000], grid: [100] }, [[0, TOP, 220, 20]]],
-    ['without number are one box', { shape: [1e9, 1], grid: [1e9, 1] }, [[0, TOP, 220, 110]]],
+    ['without number are one box', { shape: [1e9, 1], grid: [1e9, 1] }, [[0, TOP, 220, 220]]],
   ])('%s', (_sentence, group, want) => {
     expect(boxes(group)).toEqual(want);
   });
@@ -111,6 +112,15 @@ describe('groups', () => {
   it('have their names and facts above them', () => {
     const { labels } = layOutShards([aTensorGroup()], 600);
     expect(labels.slice(1).map(({ text }) => text)).toEqual(['w.{0..3}', '8 × 4 bfloat16', '4 tensors · 2 chunks']);
+  });
+
+  it('are higher if they have many rows of chunks', () => {
+    const { cells } = layOutShards([aTensorGroup({ shape: [50, 1], grid: [50, 1] })], 600);
+    expect(cells.map(({ heightPx }) => Math.round(heightPx))).toEqual(Array.from({ length: 50 }, () => 4));
+  });
+
+  it('do not draw the tensors that have no group of their own', () => {
+    expect(layOutShards([aTensorGroup({ name: '*', shape: [], grid: [] })], 600).cells).toEqual([]);
   });
 
   it('are nothing without groups', () => {

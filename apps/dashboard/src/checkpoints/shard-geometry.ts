@@ -1,7 +1,15 @@
 /** Where the chunks of tensor groups are drawn, in CSS pixels. */
 import { formatCount } from '@coxswain/units';
 import type { TensorGroup } from '@coxswain/api-types';
-import { chunkLengths, chunksOf, formatDivision, formatShape, KIND_WORDS, TENSOR_KINDS } from './tensor-groups.ts';
+import {
+  chunkLengths,
+  chunksOf,
+  formatDivision,
+  formatShape,
+  isRest,
+  KIND_WORDS,
+  TENSOR_KINDS,
+} from './tensor-groups.ts';
 
 /** A chunk of a group. */
 export interface ShardCell {
@@ -37,13 +45,15 @@ const LABELS_PX = 3 * LINE_PX + 2;
 const KIND_LINE_PX = 24;
 const LEAST_HEIGHT_PX = 20;
 const MOST_HEIGHT_PX = 110;
+/** Of a row of chunks. */
+const ROW_PX = 4;
 /** Smaller chunks could not be told apart. */
 const LEAST_CELL_PX = 3;
 /** More chunks are never that large. */
 const MOST_CELLS = 4_096;
 
 /**
- * A tile for each group, by kind: a rectangle in the proportions of its tensors, as far as it fits. The last dimension runs to the right, the others run down.
+ * A tile for each group but the rest, by kind: a rectangle in the proportions of its tensors, as far as it fits. The last dimension runs to the right, the others run down.
  */
 export function layOutShards(groups: readonly TensorGroup[], widthPx: number): ShardGeometry {
   const columns = Math.max(1, Math.floor((widthPx + GAP_PX) / (TILE_PX + GAP_PX)));
@@ -52,7 +62,7 @@ export function layOutShards(groups: readonly TensorGroup[], widthPx: number): S
   const labels: ShardLabel[] = [];
   let y = 0;
   for (const kind of TENSOR_KINDS) {
-    const ofKind = groups.filter((group) => kindOf(group) === kind);
+    const ofKind = groups.filter((group) => kindOf(group) === kind && !isRest(group));
     if (ofKind.length === 0) continue;
     labels.push({ text: KIND_WORDS[kind], kind: 'kind', x: 0, y: y + 2, widthPx });
     y += KIND_LINE_PX;
@@ -92,11 +102,12 @@ function labelsOf(group: TensorGroup, { x, y, widthPx }: Tile): readonly ShardLa
 function cellsOf(group: TensorGroup, tile: Tile): readonly ShardCell[] {
   const heightPx = heightOf(group);
   const together: ShardCell = { group, chunk: undefined, ...tile, heightPx };
+  if (chunksOf(group) <= 1) return [{ ...together, chunk: 0 }];
   if (chunksOf(group) > MOST_CELLS) return [together];
   const rows = scaled(rowLengths(group), heightPx);
   const columns = scaled(columnLengths(group), tile.widthPx);
   const least = Math.min(...[...rows, ...columns].map(({ lengthPx }) => lengthPx));
-  if (least < LEAST_CELL_PX && chunksOf(group) > 1) return [together];
+  if (least < LEAST_CELL_PX) return [together];
   return rows.flatMap((row, rowIndex) =>
     columns.map((column, columnIndex) => ({
       group,
@@ -125,11 +136,17 @@ function rowLengths({ shape, grid }: TensorGroup): readonly number[] {
     );
 }
 
-function heightOf({ shape }: TensorGroup): number {
+/** In proportion to the width, and higher where its rows of chunks would be too low. */
+function heightOf({ shape, grid }: TensorGroup): number {
   if (shape.length < 2) return LEAST_HEIGHT_PX;
-  const rows = shape.slice(0, -1).reduce((product, size) => product * size, 1);
+  const rows = productOf(shape.slice(0, -1));
   const inProportion = (TILE_PX * rows) / Math.max(1, shape.at(-1) ?? 1);
-  return Math.round(Math.min(MOST_HEIGHT_PX, Math.max(LEAST_HEIGHT_PX, inProportion)));
+  const height = Math.round(Math.min(MOST_HEIGHT_PX, Math.max(LEAST_HEIGHT_PX, inProportion)));
+  return Math.max(height, Math.min(2 * MOST_HEIGHT_PX, ROW_PX * productOf(grid.slice(0, -1))));
+}
+
+function productOf(numbers: readonly number[]): number {
+  return numbers.reduce((product, one) => product * one, 1);
 }
 
 interface Span {

@@ -15,6 +15,11 @@ export const KIND_WORDS: Readonly<Record<TensorKind, string>> = {
   other: 'Other tensors',
 };
 
+/** Whether it stands for all tensors that have no group of their own, of whatever dtype and shape. */
+export function isRest({ name }: Pick<TensorGroup, 'name'>): boolean {
+  return name === '*';
+}
+
 /** Number of chunks of each tensor. */
 export function chunksOf({ grid }: Pick<TensorGroup, 'grid'>): number {
   return grid.reduce((product, parts) => product * parts, 1);

@@ -2,7 +2,14 @@ import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import { layOutShards, shardAt } from '../checkpoints/shard-geometry.ts';
 import { paintShards } from '../checkpoints/shard-painting.ts';
 import type { TensorGroup } from '@coxswain/api-types';
-import { describeChunk, formatDivision, formatShape, KIND_WORDS, TENSOR_KINDS } from '../checkpoints/tensor-groups.ts';
+import {
+  describeChunk,
+  formatDivision,
+  formatShape,
+  isRest,
+  KIND_WORDS,
+  TENSOR_KINDS,
+} from '../checkpoints/tensor-groups.ts';
 import { formatCount } from '@coxswain/units';
 import { useColorScheme } from '../color-scheme.ts';
 import { rankAfterKey } from '../job/rank-after-key.ts';
@@ -16,6 +23,7 @@ export function ShardMap({ groups }: { readonly groups: readonly TensorGroup[] }
   const geometry = useMemo(() => layOutShards(groups, widthPx), [groups, widthPx]);
   const order = useMemo(() => geometry.cells.map((_, index) => index), [geometry]);
   const [shownIndex, setShownIndex] = useState<number>();
+  const rest = groups.find(isRest);
   const shown = shownIndex === undefined ? undefined : geometry.cells[shownIndex];
 
   useEffect(() => {
@@ -26,7 +34,8 @@ export function ShardMap({ groups }: { readonly groups: readonly TensorGroup[] }
     <>
       <p className="hint legend">
         Each box is a tensor, or one of several that are alike; its parts are the chunks that ranks saved. The last
-        dimension runs to the right, the others run down. Chunks of a dimension are drawn as long as each other.
+        dimension runs to the right, the others run down. Chunks of one dimension are drawn equally long. Grey: more
+        chunks than can be drawn.
       </p>
       <div className="map">
         <canvas
@@ -59,6 +68,9 @@ export function ShardMap({ groups }: { readonly groups: readonly TensorGroup[] }
       <p className="rank-facts" aria-live="polite">
         {shown === undefined ? 'Point at a chunk to see what it holds.' : describeChunk(shown.group, shown.chunk)}
       </p>
+      {rest !== undefined && (
+        <p className="hint">{formatCount(rest.tensors, 'further tensor')} of several shapes are not drawn.</p>
+      )}
       <GroupTable groups={groups} />
     </>
   );
@@ -83,12 +95,12 @@ function GroupTable({ groups }: { readonly groups: readonly TensorGroup[] }): Re
           <tbody>
             {groups.map((group, index) => (
               <tr key={index}>
-                <td className="tensor-name">{group.name}</td>
+                <td className="tensor-name">{isRest(group) ? 'all others' : group.name}</td>
                 <td>{TENSOR_KINDS.includes(group.kind) ? KIND_WORDS[group.kind] : group.kind}</td>
                 <td className="number">{group.tensors.toLocaleString('en')}</td>
                 <td>{group.dtype}</td>
-                <td className="nowrap">{formatShape(group.shape)}</td>
-                <td className="nowrap">{formatDivision(group)}</td>
+                <td className="nowrap">{isRest(group) ? 'various' : formatShape(group.shape)}</td>
+                <td className="nowrap">{isRest(group) ? '–' : formatDivision(group)}</td>
               </tr>
             ))}
           </tbody>
