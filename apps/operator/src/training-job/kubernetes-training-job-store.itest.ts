@@ -1,3 +1,6 @@
+import type { Checkpoint, TrainingJob } from '@coxswain/api-types';
+import { aTrainingJob, aVerification } from '@coxswain/api-types/testing';
+import { aCheckpoint } from '@coxswain/checkpoint/testing';
 import {
   createKubeClient,
   NotLeadingError,
@@ -17,6 +20,8 @@ import {
   podsPath,
   trainingJobsPath,
 } from '../cluster/paths.ts';
+import { RetentionController } from '../retention/retention-controller.ts';
+import { CacheScript } from '../testing/a-cluster-cache.ts';
 import { defineComputeDomains } from '../testing/compute-domains.ts';
 import { sharedWorld } from '../testing/shared-world.ts';
 import type { World } from '../testing/world.ts';
@@ -152,3 +157,73 @@ function aborted(signal: AbortSignal): Promise<void> {
 }
 
 describe('the store over the Kubernetes API', () => holdsToTheContract(startOnApiServer));
+
+describe('retention over the Kubernetes API', () => {
+  it('lets a policy change, and nothing else of spec.checkpoint, and deletes a save in steps that the server accepts', async () => {
+    const namespace = await world.namespace();
+    const { admin } = world.plane;
+    const contentType = 'application/merge-patch+json';
+    const body = { ...aTrainingJob(), metadata: { name: 'tiny-gpt', namespace }, status: undefined };
+    const made = await admin.json<TrainingJob & KubeObject>({
+      method: 'POST',
+      path: trainingJobsPath({ namespace }),
+      body,
+    });
+    const path = trainingJobsPath({ namespace, name: 'tiny-gpt' });
+    const change = async (checkpoint: object): Promise<number> =>
+      (await admin.send({ method: 'PATCH', path, body: { spec: { checkpoint } }, contentType })).status;
+    expect([await change({ claimName: 'other' }), await change({ retention: { keepNewestVerified: 1 } })]).toEqual([
+      422, 200,
+    ]);
+    const { uid: jobUid = '' } = made.metadata;
+    const script = new CacheScript();
+    const see = async (): Promise<void> => {
+      script.cache.jobs.cached.upsert(await client.get<TrainingJob & KubeObject>(path));
+      const { items } = await client.list<Checkpoint & KubeObject>(checkpointsPath({ namespace }));
+      for (const one of items) script.cache.checkpoints.cached.upsert(one);
+    };
+    for (const step of [10, 20]) {
+      const saved = aCheckpoint({ step, jobUid, path: `tiny-gpt-${jobUid.slice(0, 8)}/epoch-1/step-${step}` });
+      const metadata = { name: `step-${step}`, namespace };
+      const object = await client.create<Checkpoint & KubeObject>(checkpointsPath({ namespace }), {
+        ...saved,
+        metadata,
+        status: undefined,
+      });
+      const status = { state: 'Complete', verification: aVerification({ level: 'V2' }) };
+      const { uid = '', resourceVersion = '' } = object.metadata;
+      const written = { ...object, metadata: { ...metadata, uid, resourceVersion }, status };
+      await client.replace(checkpointsPath(metadata), written, { subresource: 'status' });
+    }
+    const errors: unknown[] = [];
+    const controller = new RetentionController({
+      client,
+      cache: script.cache,
+      clock: script.clock,
+      pods: { launcherImage: 'launcher', user: 1000 },
+      announce: () => undefined,
+      onError: (error) => errors.push(error),
+    });
+    const reconcile = async (): Promise<void> => {
+      await see();
+      await controller.reconcile();
+      await script.clock.advance(61_000);
+    };
+    await reconcile();
+    await reconcile();
+    const podPath = podsPath({ namespace, name: 'step-10-delete' });
+    const terminated = { exitCode: 0, message: JSON.stringify({ version: 1, outcome: 'Deleted', files: 1 }) };
+    const containerStatuses = [
+      { name: 'trainer', image: '', imageID: '', ready: false, restartCount: 0, state: { terminated } },
+    ];
+    await admin.json({
+      method: 'PATCH',
+      path: `${podPath}/status`,
+      body: { status: { phase: 'Succeeded', containerStatuses } },
+      contentType,
+    });
+    await reconcile();
+    const { items } = await client.list<Checkpoint & KubeObject>(checkpointsPath({ namespace }));
+    expect([errors, items.map(({ metadata }) => metadata.name)]).toEqual([[], ['step-20']]);
+  });
+});
