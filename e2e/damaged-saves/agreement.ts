@@ -41,10 +41,11 @@ export function disagreements(engine: DamagedEngine, { record, shown, loaded }: 
     ...same('moments', loaded.moments === undefined ? undefined : moment?.tensors, loaded.moments),
     ...(engine.library === 'dcp'
       ? [
+          // Bytes: TorchTitan trains query, key and value as one tensor, and saves the weights as three.
           ...same('tensors', contents.tensors, loaded.tensors),
           ...same('dtypes', sorted(contents.dtypes), sorted(loaded.dtypes)),
           ...same('objects', contents.objects, loaded.objects),
-          ...same('moments by parameter', moment?.tensors, 2 * (parameter?.tensors ?? 0)),
+          ...same('bytes of moments', moment?.bytes, 2 * (parameter?.bytes ?? 0)),
         ]
       : []),
     ...(engine.library === 'hugging-face'

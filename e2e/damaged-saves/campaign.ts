@@ -8,6 +8,7 @@ import { disagreements } from './agreement.ts';
 import { type Damage, DAMAGES } from './damages.ts';
 import { DamagedRun } from './damaged-run.ts';
 import { DAMAGED_ENGINES, type DamagedEngine } from './engines.ts';
+import { writeSection } from './page.ts';
 import { checkpointCommand, type Loaded, loadSaves } from './programs.ts';
 import { describeRows, type Row } from './table.ts';
 
@@ -120,6 +121,7 @@ async function main(names: readonly string[]): Promise<boolean> {
     for (const engine of engines) {
       const rows = await damageAll(system, project, engine, damages);
       complaints += rows.flatMap((row) => row.complaints).length;
+      if (damages.length === DAMAGES.length) writeSection(engine.name, rows);
     }
   } finally {
     await system.stop({ keepLogs: complaints > 0 });

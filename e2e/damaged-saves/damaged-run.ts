@@ -126,16 +126,16 @@ export class DamagedRun {
     this.#losses = this.#engine.losses === 'log' ? known : await this.#newLosses(seen[0]?.step ?? 0);
   }
 
-  /** Losses by step, once that of this step is known. */
+  /** Losses by step, once they reach this step: engines print every few steps. */
   #newLosses(step: number): Promise<ReadonlyMap<number, number>> {
     const read = async (): Promise<ReadonlyMap<number, number>> =>
       this.#engine.losses === 'api' ? await this.#storedLosses() : await this.#printedLosses();
     return waitFor(
       async () => {
         const losses = await read();
-        return losses.has(step) && losses;
+        return Math.max(...losses.keys()) >= step && losses;
       },
-      { what: `the loss of step ${step}`, intervalMs: 500 },
+      { what: `the losses up to step ${step}`, intervalMs: 500 },
     );
   }
 

@@ -1,6 +1,7 @@
 /** Ways in which a save on disk is damaged, and the files of each engine that they change. */
 import {
   copyFileSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -10,7 +11,6 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Files of an engine's save that a damage changes. */
@@ -77,6 +77,13 @@ export const DAMAGES: readonly Damage[] = [
   { name: 'no end marker', keepsSizes: false, apply: (damaged) => rmSync(markerOf(damaged)) },
   { name: 'half of the end marker', keepsSizes: false, apply: (damaged) => cutInHalf(markerOf(damaged)) },
 ];
+
+/** The damage of this name. */
+export function damageNamed(wanted: string): Damage {
+  const found = DAMAGES.find(({ name }) => name === wanted);
+  if (found === undefined) throw new Error(`no damage is called "${wanted}"`);
+  return found;
+}
 
 function shardOf({ save, parts }: DamagedSave): string {
   return only(save, parts.shard);

@@ -1,6 +1,7 @@
 /** The four engines whose saves are damaged, on two ranks each, and what their files are. */
 import { type TrainingJobSpec, TrainingJobSpec as Spec } from '@coxswain/api-types';
-import { deepSpeed, torchTitan, trainer } from '../engines/jobs.ts';
+import { LOCAL_IMAGES } from '@coxswain/local-cluster';
+import { deepSpeed, plainScript, torchTitan, trainer } from '../engines/jobs.ts';
 import { gptSpec } from '../support/jobs.ts';
 import type { SaveParts } from './damages.ts';
 
@@ -14,31 +15,23 @@ export interface DamagedEngine {
   /** Where losses come from: the API, or the lines of the script if the engine prints none that the launcher reads. */
   readonly losses: 'api' | 'log';
   readonly worldSize: number;
-  readonly optimizerHolds: 'moments of each parameter' | 'masters of each parameter';
 }
 
-/** More than any run reaches: it is suspended. */
-const STEPS = 10_000;
+/** More than any run reaches, because it is suspended; and few enough that engines print the loss of each step or two. */
+const STEPS = 400;
 const DCP: SaveParts = { shard: /^__\d+_\d+\.distcp$/, marker: /^\.metadata$/ };
 
 /** A job that does not end by itself. */
-function endless(spec: TrainingJobSpec, everySteps: number): TrainingJobSpec {
+function endless(spec: TrainingJobSpec, everySteps: number, steps = STEPS): TrainingJobSpec {
   const { training, checkpoint } = spec;
   if (training === undefined || checkpoint === undefined) throw new Error('the job trains nothing or saves nothing');
   return Spec.parse({
     ...spec,
-    training: { ...training, steps: STEPS },
+    training: { ...training, steps },
     checkpoint: { ...checkpoint, everySteps },
     restartPolicy: { maxRestarts: 2, delaySeconds: 0 },
   });
 }
-
-/** The Trainer prints the loss of ten steps on one line if a job has many. */
-function loggingEachStep({ engine, ...spec }: TrainingJobSpec): TrainingJobSpec {
-  return Spec.parse({ ...spec, engine: { ...engine, args: [...(engine.args ?? []), '--logging_steps=1'] } });
-}
-
-const MOMENTS = { optimizerHolds: 'moments of each parameter', worldSize: 2 } as const;
 
 /** By the name that the campaign takes. */
 export const DAMAGED_ENGINES: readonly DamagedEngine[] = [
@@ -48,15 +41,15 @@ export const DAMAGED_ENGINES: readonly DamagedEngine[] = [
     parts: DCP,
     library: 'dcp',
     losses: 'api',
-    ...MOMENTS,
+    worldSize: 2,
   },
   {
     name: 'hugging-face',
-    spec: endless(loggingEachStep(trainer().spec), 10),
+    spec: endless(trainer().spec, 10),
     parts: { shard: /^model\.safetensors$/, marker: /^trainer_state\.json$/ },
     library: 'hugging-face',
     losses: 'api',
-    ...MOMENTS,
+    worldSize: 2,
   },
   {
     name: 'deepspeed',
@@ -65,14 +58,31 @@ export const DAMAGED_ENGINES: readonly DamagedEngine[] = [
     library: 'deepspeed',
     losses: 'log',
     worldSize: 2,
-    optimizerHolds: 'masters of each parameter',
   },
   {
     name: 'torchtitan',
-    spec: endless(Spec.parse({ ...torchTitan().spec, layout: { dataParallelDegree: 2, states: { zeroStage: 3 } } }), 6),
+    spec: endless(
+      Spec.parse({ ...torchTitan().spec, layout: { dataParallelDegree: 2, states: { zeroStage: 3 } } }),
+      4,
+      100,
+    ),
     parts: DCP,
     library: 'dcp',
     losses: 'api',
-    ...MOMENTS,
+    worldSize: 2,
   },
 ];
+
+/** A script of a user under torchrun, which needs PyTorch alone: for tests that CI runs. */
+export function plainEngine(): DamagedEngine {
+  const { spec } = plainScript({ steps: 2000, saveEvery: 20, stepDelayMs: 20, engine: 'custom' });
+  const engine = { ...spec.engine, image: LOCAL_IMAGES.reference };
+  return {
+    name: 'plain',
+    spec: Spec.parse({ ...spec, engine }),
+    parts: DCP,
+    library: 'dcp',
+    losses: 'api',
+    worldSize: 2,
+  };
+}

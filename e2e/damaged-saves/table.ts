@@ -44,3 +44,37 @@ export function describeRows(rows: readonly Row[]): string {
 function verdictsOf(levels: readonly LevelVerdict[]): string {
   return levels.map(({ level, verdict }) => `${level} ${verdict}`).join(', ');
 }
+
+const COLUMNS = [
+  'Damage',
+  'First found by',
+  "By the engine's files alone",
+  'Loading it without Coxswain',
+  'Job resumed from',
+];
+
+/** Rows of one engine as the Markdown of the page. */
+export function markdownOf(rows: readonly Row[]): string {
+  const lines = rows.map((row) => [
+    row.damage === 'none' ? 'none, for comparison' : row.damage,
+    foundBy(row.levels),
+    row.withoutManifest === undefined ? '' : foundBy(row.withoutManifest),
+    row.library,
+    resumedFrom(row),
+  ]);
+  return [COLUMNS, COLUMNS.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+/** The least close level that finds something, and its verdict. */
+function foundBy(levels: readonly LevelVerdict[]): string {
+  const found = levels.find(({ exitCode }) => exitCode !== 0);
+  if (found !== undefined) return `${found.level}: ${found.verdict}`;
+  const { verdict = 'sound' } = levels.at(-1) ?? {};
+  return verdict === 'sound' ? 'no level: sound' : `no level: V3 says ${verdict}`;
+}
+
+function resumedFrom({ restart, complaints }: Row): string {
+  if (restart === undefined) return '';
+  const after = restart.worker === undefined ? '' : ', once V3 was asked for';
+  return complaints.length === 0 ? `the save before${after}` : `step ${restart.resumedFrom}: ${complaints[0] ?? ''}`;
+}

@@ -12,9 +12,15 @@ import time
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
+from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 
 WIDTH = 64
 SEED = 1234
+
+
+def state_of(model: torch.nn.Module, optimizer: torch.optim.Optimizer, step: int) -> dict[str, object]:
+    weights, moments = get_state_dict(model, optimizer)
+    return {'model': weights, 'optimizer': moments, 'step': torch.tensor([step])}
 
 
 def main(steps: int, save_every: int) -> None:
@@ -22,11 +28,11 @@ def main(steps: int, save_every: int) -> None:
     torch.manual_seed(SEED)
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(WIDTH, WIDTH), torch.nn.Tanh()))
     optimizer = torch.optim.AdamW(model.parameters(), lr=float(os.environ.get('LEARNING_RATE', '1e-3')))
-    state = {'model': model.state_dict(), 'step': torch.zeros(1, dtype=torch.int64)}
+    state = state_of(model, optimizer, step=0)
     resume = os.environ.get('COXSWAIN_RESUME_FROM')
     if resume is not None:
         dcp.load(state, checkpoint_id=resume)
-        model.load_state_dict(state['model'])
+        set_state_dict(model, optimizer, model_state_dict=state['model'], optim_state_dict=state['optimizer'])
         print(f'goes on from step {state["step"].item()}', flush=True)
     for step in range(int(state['step'].item()) + 1, steps + 1):
         inputs = torch.randn(8, WIDTH, generator=torch.Generator().manual_seed(SEED + step))
@@ -39,8 +45,7 @@ def main(steps: int, save_every: int) -> None:
         time.sleep(int(os.environ.get('STEP_DELAY_MS', '0')) / 1000)
         save_directory = os.environ.get('COXSWAIN_SAVE_DIR')
         if save_directory is not None and step % save_every == 0:
-            state = {'model': model.state_dict(), 'step': torch.tensor([step])}
-            dcp.save(state, checkpoint_id=f'{save_directory}/step-{step}')
+            dcp.save(state_of(model, optimizer, step), checkpoint_id=f'{save_directory}/step-{step}')
     dist.destroy_process_group()
 
 
