@@ -109,6 +109,8 @@ export const FOLDER_ORDER = {
     'retention',
     // who loads a save
     'loads',
+    // how a save becomes one of another layout
+    'reshard',
     // looks at whole saves
     'verify',
     // what each format is
