@@ -120,6 +120,7 @@ export const FOLDER_ORDER = {
   ],
   'libs/checkpoint-store': [
     'pruning',
+    'resharding',
     'reading',
     's3',
     'directory',

@@ -6,10 +6,11 @@ import { findingLines, type ReadSave, saveTable } from './checkpoint-tables.ts';
 import { addLoadsCommand } from './loads-command.ts';
 import { lookAtSave } from './look-at-save.ts';
 import { addPruneCommand } from './prune-command.ts';
+import { addReshardCommand } from './reshard-command.ts';
 import { addStoreOptions, type StoreOptions } from './opened-store.ts';
 
 /**
- * Adds `checkpoint show`, `verify` and `prune`, which read saves in a directory or a bucket, and `loads`, which reads a directory. No server is asked, and no
+ * Adds `checkpoint show`, `verify`, `prune` and `reshard`, which read saves in a directory or a bucket, and `loads`, which reads a directory. No server is asked, and no
  * engine is needed.
  */
 export function addCheckpointCommands(program: Command, session: Session): void {
@@ -45,6 +46,7 @@ export function addCheckpointCommands(program: Command, session: Session): void 
     });
   addLoadsCommand(checkpoint, session, (directory) => lookAtSave(session, directory, { level: 'V1' }));
   addPruneCommand(checkpoint, session);
+  addReshardCommand(checkpoint, session);
 }
 
 const LOCATION_HELP = 'directory of one save, such as checkpoint/step-1000, or s3://BUCKET/PREFIX';

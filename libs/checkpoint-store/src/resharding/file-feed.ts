@@ -1,10 +1,15 @@
 /** The bytes of a file that is written while they come. */
 import type { FileChunks } from '../checkpoint-store.ts';
 
+interface Part {
+  readonly bytes: Uint8Array;
+  readonly onWritten: () => void;
+}
+
 /** Takes bytes from one side and gives them to a store's `write` on the other. It holds few of them at a time. */
 export class FileFeed {
   readonly #most: number;
-  readonly #waiting: Uint8Array[] = [];
+  readonly #waiting: Part[] = [];
   #ended = false;
   #error: unknown;
   #wake: () => void = () => undefined;
@@ -15,10 +20,13 @@ export class FileFeed {
     this.#most = most;
   }
 
-  /** Settles when there is room for more. The bytes must not change afterwards. */
-  async push(bytes: Uint8Array): Promise<void> {
-    if (bytes.length === 0) return;
-    this.#waiting.push(bytes);
+  /** Settles when there is room for more. The bytes must not change before `onWritten` is called. */
+  async push(bytes: Uint8Array, onWritten: () => void = () => undefined): Promise<void> {
+    if (bytes.length === 0) {
+      onWritten();
+      return;
+    }
+    this.#waiting.push({ bytes, onWritten });
     this.#wake();
     while (this.#waiting.length > this.#most && this.#error === undefined) {
       await new Promise<void>((resolve) => (this.#room = resolve));
@@ -46,9 +54,10 @@ export class FileFeed {
   async *#taken(): AsyncGenerator<Uint8Array> {
     for (;;) {
       if (this.#error !== undefined) throw this.#error;
-      const bytes = this.#waiting.shift();
-      if (bytes !== undefined) {
-        yield bytes;
+      const part = this.#waiting.shift();
+      if (part !== undefined) {
+        yield part.bytes;
+        part.onWritten();
         this.#room();
       } else if (this.#ended) return;
       else await new Promise<void>((resolve) => (this.#wake = resolve));

@@ -4,6 +4,7 @@ import {
   type KeyPath,
   type PlannedPiece,
   plannedState,
+  RESHARD_FILE,
   type ReshardPlan,
   writeDcpMetadata,
 } from '@coxswain/checkpoint';
@@ -27,8 +28,6 @@ export interface ReshardOutcome {
   readonly pieces: { readonly done: number; readonly found: number };
 }
 
-/** Marks a target that is being written. */
-export const RESHARD_FILE = '.coxswain-reshard';
 const INDEX_FILE = '.metadata';
 
 /**
@@ -74,7 +73,7 @@ async function isThere({ target }: ReshardWork, id: string, metadata: Uint8Array
     if (files.length === 0 || claimed) return false;
     throw new StoreError(
       'Changed',
-      `${target.location} holds ${String(files.length)} files, such as ${files[0]?.path ?? ''}, and no save that was begun here. Name an empty directory.`,
+      `${target.location} is not empty: it holds ${files[0]?.path ?? ''}, and no save that was begun here. Name an empty directory.`,
     );
   }
   const there = await target.read(INDEX_FILE, 0, metadata.length + 1);
