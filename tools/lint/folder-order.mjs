@@ -116,6 +116,8 @@ export const FOLDER_ORDER = {
     'adoption',
     // in what two saves differ
     'compare',
+    // how a save becomes one of another layout
+    'reshard',
     // looks at whole saves
     'verify',
     // what each format is
@@ -127,6 +129,7 @@ export const FOLDER_ORDER = {
     'transfer',
     'pruning',
     'copying',
+    'resharding',
     'reading',
     's3',
     'directory',

@@ -11,8 +11,8 @@ export interface CheckpointStore {
   readonly isRemote: boolean;
   /** All files, or those below `folder`; none if it does not exist. Links are listed and never followed. */
   list(folder?: string): Promise<readonly StoredFile[]>;
-  /** `length` bytes from `offset` on; fewer only if the file ends before. */
-  read(path: string, offset: number, length: number): Promise<Uint8Array>;
+  /** `length` bytes from `offset` on; fewer only if the file ends before. They can be in `into`, if it is given and has room for them. */
+  read(path: string, offset: number, length: number, into?: Uint8Array): Promise<Uint8Array>;
   /**
    * Writes a file, which appears whole or not at all; a large one in parts. Returns false, and changes nothing, if `ifAbsent` is set and
    * the file exists.
@@ -22,5 +22,5 @@ export interface CheckpointStore {
   remove(paths: readonly string[]): Promise<void>;
 }
 
-/** The bytes of a file, in order. */
+/** The bytes of a file, in order. Those of a part may change once the next one is asked for. */
 export type FileChunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;

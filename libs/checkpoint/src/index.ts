@@ -36,6 +36,25 @@ export { recordedSave } from './loads/recorded-save.ts';
 export { type Level, LEVELS } from './verify/finding.ts';
 export { hasReader, type SaveLook, type Verdict, verifySave } from './verify/verify-save.ts';
 export { parsePythonJson } from './read/parse-json.ts';
-export { DELETION_FILE, type Reading, type StoredFile } from './read/save-files.ts';
+export { type Crc32, DELETION_FILE, type Reading, RESHARD_FILE, type StoredFile } from './read/save-files.ts';
 export { type SavedTensor, volumeOf } from './read/saved-state.ts';
 export { bytesOfDtype } from './read/dtypes.ts';
+export { type Band, type BandPart, bandsOf } from './reshard/bands.ts';
+export { copyPart, type FilledBox, intersect, runIn } from './reshard/boxes.ts';
+export { type Division, divideByGrid, divideColumns, divideRows } from './reshard/divide.ts';
+export {
+  plannedState,
+  type PlannedObject,
+  type PlannedPiece,
+  type PlannedTensor,
+  planReshard,
+  type ReshardPlan,
+  type TargetChunk,
+  UnplannableSave,
+} from './reshard/plan-reshard.ts';
+export { inRowOrder, placeOfChunk, type SourcePlace } from './reshard/source-place.ts';
+export { readCheckedItem } from './verify/archives.ts';
+export { torchSaveFrame } from './formats/torch-save/write-tensor.ts';
+export { type KeyPath, writeDcpMetadata } from './formats/dcp/write-dcp-metadata.ts';
+export { readKeyPaths } from './formats/dcp/read-key-paths.ts';
+export { UnreadableSave } from './read/unreadable-save.ts';

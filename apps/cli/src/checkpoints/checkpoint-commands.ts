@@ -11,6 +11,7 @@ import { addExportCommand } from './export-command.ts';
 import { addLoadsCommand } from './loads-command.ts';
 import { lookAtSave } from './look-at-save.ts';
 import { addPruneCommand } from './prune-command.ts';
+import { addReshardCommand } from './reshard-command.ts';
 import { wholeNumber } from '../options/whole-number.ts';
 import { addStoreOptions, type StoreOptions } from './opened-store.ts';
 
@@ -35,6 +36,7 @@ export function addCheckpointCommands(program: Command, session: Session): void 
   addVerifyCommand(checkpoint, session);
   addLoadsCommand(checkpoint, session, (directory) => lookAtSave(session, directory, { level: 'V1' }));
   addPruneCommand(checkpoint, session);
+  addReshardCommand(checkpoint, session);
   addDiffCommand(checkpoint, session);
   addExportCommand(checkpoint, session);
   addAdoptCommand(checkpoint, session);

@@ -38,14 +38,13 @@ export class DirectoryStore implements CheckpointStore {
     return files;
   }
 
-  read(path: string, offset: number, length: number): Promise<Uint8Array> {
-    return this.#ask(`read ${path}`, () => this.#read(path, offset, length));
+  read(path: string, offset: number, length: number, into?: Uint8Array): Promise<Uint8Array> {
+    return this.#ask(`read ${path}`, () => this.#read(path, offset, into ?? new Uint8Array(length), length));
   }
 
-  async #read(path: string, offset: number, length: number): Promise<Uint8Array> {
+  async #read(path: string, offset: number, bytes: Uint8Array, length: number): Promise<Uint8Array> {
     const file = await open(this.#at(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
-      const bytes = new Uint8Array(length);
       let filled = 0;
       while (filled < length) {
         const { bytesRead } = await file.read(bytes, filled, length - filled, offset + filled);

@@ -26,7 +26,7 @@ export class MemoryStore implements CheckpointStore {
 
   async write(path: string, chunks: FileChunks, { ifAbsent = false } = {}): Promise<boolean> {
     const all: Uint8Array[] = [];
-    for await (const chunk of chunks) all.push(chunk);
+    for await (const chunk of chunks) all.push(Uint8Array.from(chunk));
     if (ifAbsent && this.files.has(path)) return false;
     this.#spend();
     this.files.set(path, Uint8Array.from(all.flatMap((chunk) => [...chunk])));

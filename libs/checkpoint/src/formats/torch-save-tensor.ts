@@ -19,7 +19,8 @@ export interface ArchivedTensor {
 /** PyTorch makes tensors of at most 64 dims (`at::kVmapMaxTensorDims`). */
 const MAX_DIMS = 64;
 
-const STORAGE_DTYPES: Readonly<Record<string, string>> = {
+/** Dtypes by the class of storage that holds them. */
+export const STORAGE_DTYPES: Readonly<Record<string, string>> = {
   BoolStorage: 'bool',
   ByteStorage: 'uint8',
   CharStorage: 'int8',

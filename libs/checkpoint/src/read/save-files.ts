@@ -31,6 +31,9 @@ export function* readBytes(path: string, offset: number, length: number): Readin
 /** Stands in a save from the begin of its deletion to its end. */
 export const DELETION_FILE = '.coxswain-deletion';
 
+/** Stands in a save while it is written from another one. It goes after the save is complete, so it says nothing of one that is. */
+export const RESHARD_FILE = '.coxswain-reshard';
+
 /** CRC-32 (ISO 3309, as in zip) of bytes that follow bytes with the CRC-32 `before`, 0 at the start. */
 export type Crc32 = (bytes: Uint8Array, before: number) => number;
 

@@ -4,6 +4,8 @@ import { aLayout } from '@coxswain/layout/testing';
 import type { CheckpointManifest } from '../manifest.ts';
 import { checkpointName } from '../paths.ts';
 
+export { fixture } from './fixture.ts';
+
 /** A complete checkpoint of {@link aTrainingJob}, of attempt 1 and step 20. */
 export function aCheckpoint(spec: Partial<Checkpoint['spec']> = {}): Checkpoint {
   const job = aTrainingJob();

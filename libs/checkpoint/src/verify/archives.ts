@@ -1,7 +1,7 @@
 /** Looks into items: archives of `torch.save`, each a tensor's chunk or an object. */
 import type { ArchiveRecord } from '../formats/zip/archive.ts';
 import { placeOfPayload, readAll, readPayload, readRecords, recordNamed } from '../formats/zip/read-archive.ts';
-import { isRowMajor, readArchivedTensor } from '../formats/torch-save-tensor.ts';
+import { type ArchivedTensor, isRowMajor, readArchivedTensor } from '../formats/torch-save-tensor.ts';
 import { bytesOfDtype } from '../read/dtypes.ts';
 import type { Crc32, Reading } from '../read/save-files.ts';
 import { type SavedChunk, type StoredItem, volumeOf } from '../read/saved-state.ts';
@@ -20,6 +20,8 @@ export interface OpenItem extends ItemPromise {
   readonly records: readonly ArchiveRecord[];
   /** No record has a CRC, though some have bytes: its writer computed none. */
   readonly isWithoutCrc: boolean;
+  /** Of a chunk of a tensor. */
+  readonly tensor?: ArchivedTensor;
 }
 
 /** A pickle of one tensor is about 200 bytes; an object's can be all of it. */
@@ -39,9 +41,10 @@ export function* openItem(promise: ItemPromise): Reading<OpenItem> {
   // Records that share bytes would be read again for each of them.
   if (records.reduce((sum, { bytes }) => sum + bytes, 0) > item.length)
     throw new UnreadableSave('has records that are together larger than it is');
-  if (chunk !== undefined) yield* checkTensor(item, chunk, records);
+  const tensor = chunk === undefined ? {} : { tensor: yield* checkTensor(item, chunk, records) };
   return {
     ...promise,
+    ...tensor,
     records,
     isWithoutCrc: records.some(({ bytes }) => bytes > 0) && records.every(({ crc32 }) => crc32 === 0),
   };
@@ -51,7 +54,7 @@ function* checkTensor(
   item: StoredItem,
   chunk: NonNullable<ItemPromise['chunk']>,
   records: readonly ArchiveRecord[],
-): Reading<void> {
+): Reading<ArchivedTensor> {
   const pickle = recordNamed(records, 'data.pkl');
   if (pickle.bytes > MAX_TENSOR_PICKLE) throw new UnreadableSave('has a pickle larger than any of one tensor');
   const tensor = readArchivedTensor(yield* readPayload(item, pickle));
@@ -63,7 +66,7 @@ function* checkTensor(
     );
   const elementBytes = bytesOfDtype(tensor.dtype);
   const elements = volumeOf(tensor.shape);
-  if (elements === 0 || elementBytes === undefined) return;
+  if (elements === 0 || elementBytes === undefined) return tensor;
   const storage = recordNamed(records, `data/${tensor.storage}`);
   const last = tensor.shape.reduce(
     (at, size, dim) => at + (size - 1) * (tensor.stride[dim] ?? 0),
@@ -75,6 +78,7 @@ function* checkTensor(
     );
   if (!isRowMajor(tensor.shape, tensor.stride) && storage.bytes !== elements * elementBytes)
     throw new UnreadableSave('holds a view of a larger storage');
+  return tensor;
 }
 
 /**
@@ -99,4 +103,13 @@ export function* checkContent(open: OpenItem, crc32: Crc32): Reading<void> {
 
 function hex(crc: number): string {
   return (crc >>> 0).toString(16).padStart(8, '0');
+}
+
+/**
+ * All bytes of an item, compared with the CRC-32 of each record in it.
+ * @throws UnreadableSave if one differs.
+ */
+export function* readCheckedItem(promise: ItemPromise, crc32: Crc32): Reading<Uint8Array> {
+  yield* checkContent(yield* openItem(promise), crc32);
+  return yield* readAll(promise.item, 0, promise.item.length);
 }

@@ -1,0 +1,78 @@
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type OfflineOutcome, runOffline } from '../testing/run-offline.ts';
+
+const FIXTURES = resolve(import.meta.dirname, '../../../../libs/checkpoint/fixtures');
+const SAVE = join(FIXTURES, 'dcp-2.15.0');
+
+let target: string;
+beforeEach(() => {
+  target = join(mkdtempSync(join(tmpdir(), 'coxswain-reshard-')), 'new');
+});
+afterEach(() => rmSync(join(target, '..'), { recursive: true }));
+
+const reshard = (source: string, ...argv: readonly string[]): Promise<OfflineOutcome> =>
+  runOffline({}, 'checkpoint', 'reshard', source, target, ...argv);
+
+describe('checkpoint reshard', () => {
+  it('says with --plan what it would read and write, and writes nothing', async () => {
+    const { out, code } = await reshard(SAVE, '--ranks', '3', '--plan');
+    expect([code, existsSync(target)]).toEqual([0, false]);
+    expect(out).toMatch(/^PIECE +SIZE +TENSORS +CHUNKS READ +CHUNKS WRITTEN +FILES\n0 /);
+    expect(out).toMatch(
+      /\n\n[\d.]+ KiB are read once and written once\. Nothing was written: leave out --plan to write the save\.$/,
+    );
+  });
+
+  it('writes the save, and does nothing when it is run again', async () => {
+    expect((await reshard(SAVE, '--ranks', '3')).out).toMatch(
+      /^The save in .* is complete: [\d.]+ KiB read, 1 piece written\.$/,
+    );
+    const files = readdirSync(target);
+    expect((await reshard(SAVE, '--ranks', '3')).out).toMatch(
+      / is complete: 0 B read, 0 pieces written; already there: 1\.$/,
+    );
+    expect(readdirSync(target)).toEqual(files);
+    const { out, code } = await runOffline({}, 'checkpoint', 'verify', target);
+    expect([code, out]).toEqual([0, expect.stringMatching(/^Sound as far as V3 sees: format dcp/)]);
+  });
+
+  it.each<[string, readonly string[], RegExp]>([
+    [
+      'a save of another format',
+      [join(FIXTURES, 'hugging-face-5.23.0/indexed'), '--ranks', '2'],
+      /is no save of PyTorch DCP \(format [-a-z]+\); only those are divided anew\. "coxswain checkpoint loads" says who loads it\./,
+    ],
+    [
+      'a folder that does not exist',
+      ['/no/such/folder', '--ranks', '2'],
+      /\/no\/such\/folder is no directory\. Name the directory of one save/,
+    ],
+    ['no number of ranks', [SAVE], /required option '--ranks <count>' not specified/],
+    [
+      'a worker beyond the last',
+      [SAVE, '--ranks', '2', '--worker', '4/4'],
+      /It is INDEX\/COUNT, such as 0\/4; the first worker has index 0\./,
+    ],
+  ])('refuses %s', async (_what, argv, message) => {
+    const [source = '', ...options] = argv;
+    const { err, code } = await reshard(source, ...options);
+    expect([code === 0, existsSync(target)]).toEqual([false, false]);
+    expect(err).toMatch(message);
+  });
+
+  it('refuses a damaged save, and a target that holds something else', async () => {
+    const damaged = join(target, '../damaged');
+    cpSync(SAVE, damaged, { recursive: true });
+    rmSync(join(damaged, '__3_0.distcp'));
+    expect((await reshard(damaged, '--ranks', '2')).err).toMatch(
+      / is incomplete: File __3_0\.distcp is not there.* Use another save\./,
+    );
+    cpSync(FIXTURES, target, { recursive: true, filter: (path) => path === FIXTURES });
+    writeFileSync(join(target, 'notes.txt'), 'x');
+    expect((await reshard(SAVE, '--ranks', '2')).err).toMatch(
+      /is not empty: it holds notes\.txt, and no save that was begun here\. Name an empty directory\./,
+    );
+  });
+});

@@ -1,0 +1,186 @@
+import {
+  type Division,
+  divideColumns,
+  divideRows,
+  planReshard,
+  readKeyPaths,
+  type ReshardPlan,
+  UnplannableSave,
+  UnreadableSave,
+} from '@coxswain/checkpoint';
+import {
+  type CheckpointStore,
+  openStore,
+  type ReshardOutcome,
+  runReshard,
+  SourceDamaged,
+} from '@coxswain/checkpoint-store';
+import { formatBytes, formatCount } from '@coxswain/units';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { createHash } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
+import { CliError } from '../cli-error.ts';
+import { wholeNumber } from '../options/whole-number.ts';
+import { columns } from '../output/output.ts';
+import type { Session } from '../session/session.ts';
+import { progressOf, verifyFiles } from './look-at-save.ts';
+import { addStoreOptions, openAndList, type OpenedStore, type StoreOptions, withStoreErrors } from './opened-store.ts';
+
+const DIVISIONS = { rows: divideRows, columns: divideColumns } as const satisfies Record<
+  string,
+  (ranks: number) => Division
+>;
+
+interface ReshardOptions extends StoreOptions {
+  readonly ranks: number;
+  readonly divide: keyof typeof DIVISIONS;
+  readonly worker?: { readonly index: number; readonly count: number };
+  readonly plan?: boolean;
+}
+
+/** A piece of the work is about as large: what a killed run loses. */
+const PIECE_BYTES = 2 ** 31;
+/** Read and written at a time. */
+const BAND_BYTES = 4 << 20;
+const METADATA = '.metadata';
+
+/** Adds `checkpoint reshard`, which divides a save anew. */
+export function addReshardCommand(checkpoint: Command, session: Session): void {
+  addStoreOptions(checkpoint.command('reshard'))
+    .argument('<source>', 'directory of one save of PyTorch DCP, or s3://BUCKET/PREFIX')
+    .argument('<target>', 'empty directory or prefix for the new save')
+    .description('write a save of PyTorch DCP anew, divided for another number of ranks')
+    .requiredOption('--ranks <count>', 'ranks that are to load it', wholeNumber)
+    .addOption(
+      new Option('--divide <how>', 'rows: as FSDP does; columns: the second dim of each tensor')
+        .choices(Object.keys(DIVISIONS))
+        .default('rows'),
+    )
+    .option('--plan', 'say what would be read and written, and write nothing')
+    .option('--worker <index/count>', 'do only the share of this worker, such as 0/4', workerOf)
+    .addHelpText('after', EXAMPLES)
+    .action(async (source: string, target: string, options: ReshardOptions) => {
+      await withReshardErrors(() => reshard(session, source, target, options));
+    });
+}
+
+const EXAMPLES = `
+Each byte is read once, compared with its checksum, and written once. The new save counts as one only when all of it is written. A run that was
+interrupted goes on where it was.
+
+Examples:
+  coxswain checkpoint reshard outputs/checkpoint/step-1000 resharded/step-1000 --ranks 768
+  coxswain checkpoint reshard outputs/checkpoint/step-1000 resharded/step-1000 --ranks 768 --plan`;
+
+function workerOf(text: string): { readonly index: number; readonly count: number } {
+  const [index = NaN, count = NaN] = /^(\d{1,4})\/(\d{1,4})$/.exec(text)?.slice(1).map(Number) ?? [];
+  if (index < count) return { index, count };
+  throw new InvalidArgumentError('It is INDEX/COUNT, such as 0/4; the first worker has index 0.');
+}
+
+async function reshard(session: Session, from: string, to: string, options: ReshardOptions): Promise<void> {
+  const source = await openAndList(session, from, options, 'the directory of one save, such as checkpoint/step-1000');
+  const { plan, metadata } = await planOf(session, from, source, options);
+  if (options.plan === true) {
+    session.show(summaryOf(plan), planText);
+    return;
+  }
+  const target = await openTarget(session, to, options);
+  const progress = progressOf(session, source.files);
+  const outcome = await runReshard({
+    plan,
+    paths: readKeyPaths(metadata),
+    source: source.store,
+    files: source.files,
+    target,
+    sourceId: createHash('sha256').update(metadata).digest('hex'),
+    bandBytes: BAND_BYTES,
+    signal: session.signal,
+    onBytes: progress.add,
+    ...(options.worker === undefined ? {} : { worker: options.worker }),
+  });
+  session.show({ ...outcome, bytes: progress.readBytes() }, (done) => doneText(done, to));
+}
+
+async function planOf(
+  session: Session,
+  from: string,
+  { store, files }: OpenedStore,
+  { ranks, divide }: ReshardOptions,
+): Promise<{ readonly plan: ReshardPlan; readonly metadata: Uint8Array }> {
+  const { state, format, verdict, findings } = await verifyFiles(session, store, files, {
+    level: 'V1',
+    onBytes: () => undefined,
+  });
+  if (format !== 'dcp' || state === undefined)
+    throw new CliError(
+      `${from} is no save of PyTorch DCP (format ${format ?? 'unknown'}); only those are divided anew. "coxswain checkpoint loads" says who loads it.`,
+    );
+  if (verdict === 'damaged' || verdict === 'incomplete')
+    throw new CliError(`${from} is ${verdict}: ${findings[0]?.sentence ?? ''} Use another save.`);
+  const plan = planReshard(state, { divide: DIVISIONS[divide](ranks), pieceBytes: PIECE_BYTES, crc32 });
+  const bytes = files.find(({ path }) => path === METADATA)?.bytes ?? 0;
+  return { plan, metadata: await store.read(METADATA, 0, bytes) };
+}
+
+async function openTarget(
+  { env }: Session,
+  to: string,
+  { region = env['AWS_REGION'] }: StoreOptions,
+): Promise<CheckpointStore> {
+  const store = await openStore(to, { region, endpoint: env['AWS_ENDPOINT_URL_S3'] ?? env['AWS_ENDPOINT_URL'] });
+  if (!store.isRemote) await mkdir(to, { recursive: true });
+  return store;
+}
+
+/** What cannot be divided anew is an error of the save, which the user can do something about. */
+async function withReshardErrors(work: () => Promise<void>): Promise<void> {
+  try {
+    await withStoreErrors(work);
+  } catch (error) {
+    if (error instanceof SourceDamaged || error instanceof UnplannableSave) throw new CliError(error.message);
+    if (error instanceof UnreadableSave) throw new CliError(`${error.message}.`);
+    throw error;
+  }
+}
+
+function summaryOf(plan: ReshardPlan) {
+  return {
+    bytes: plan.bytes,
+    pieces: plan.pieces.map(({ bytes, files, tensors, objects }) => ({
+      bytes,
+      files: files.size,
+      tensors: tensors.length,
+      objects: objects.length,
+      chunksRead: tensors.reduce((sum, { sources }) => sum + sources.length, 0),
+      chunksWritten: tensors.reduce((sum, { targets }) => sum + targets.length, 0),
+    })),
+  };
+}
+
+const MAX_ROWS = 20;
+
+function planText({ bytes, pieces }: ReturnType<typeof summaryOf>): string {
+  const rows = pieces
+    .slice(0, MAX_ROWS)
+    .map((piece, index) => [
+      String(index),
+      formatBytes(piece.bytes),
+      String(piece.tensors),
+      String(piece.chunksRead),
+      String(piece.chunksWritten),
+      String(piece.files),
+    ]);
+  const table = columns([['PIECE', 'SIZE', 'TENSORS', 'CHUNKS READ', 'CHUNKS WRITTEN', 'FILES'], ...rows]);
+  const more = pieces.length > MAX_ROWS ? `\n… and ${String(pieces.length - MAX_ROWS)} more; see --output json` : '';
+  return `${table}${more}\n\n${formatBytes(bytes)} are read once and written once. Nothing was written: leave out --plan to write the save.`;
+}
+
+function doneText({ isComplete, pieces, bytes }: ReshardOutcome & { readonly bytes: number }, to: string): string {
+  const found = pieces.found === 0 ? '' : `; already there: ${String(pieces.found)}`;
+  const read = `${formatBytes(bytes)} read, ${formatCount(pieces.done, 'piece')} written${found}.`;
+  return isComplete
+    ? `The save in ${to} is complete: ${read}`
+    : `This worker's share is done, and others are not: ${read}`;
+}

@@ -1,0 +1,227 @@
+/** Carries out a piece of a plan: reads each byte once, compares it with its checksum, and writes it once. */
+import { crc32 } from 'node:zlib';
+import {
+  copyPart,
+  intersect,
+  placeOfChunk,
+  type PlannedObject,
+  type PlannedPiece,
+  type PlannedTensor,
+  readCheckedItem,
+  runIn,
+  type StoredFile,
+  torchSaveFrame,
+  volumeOf,
+  type BandPart,
+  type Crc32,
+  type TargetChunk,
+} from '@coxswain/checkpoint';
+import type { CheckpointStore } from '../checkpoint-store.ts';
+import { runReading } from '../reading/run-reading.ts';
+import { BandBuffers } from './band-buffers.ts';
+import { FileFeed } from './file-feed.ts';
+import { type ChunkSource, type ReadPart, readBands, withOrder } from './read-ahead-bands.ts';
+
+/** A save on its way from one store to another. */
+export interface Resharding {
+  readonly source: CheckpointStore;
+  /** Files of the source. */
+  readonly files: readonly StoredFile[];
+  readonly target: CheckpointStore;
+  /** Bytes that are read and written at a time. Memory is a small multiple of it. */
+  readonly bandBytes: number;
+  readonly signal?: AbortSignal;
+  /** Receives bytes of elements that were read. */
+  readonly onBytes?: (bytes: number) => void;
+}
+
+/** The source does not hold what was saved. Nothing of the piece is written. */
+export class SourceDamaged extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'SourceDamaged';
+  }
+}
+
+/** Bands that are read before they are needed. */
+const AHEAD = 2;
+/** Parts of a file that wait to be written. */
+const WAITING_PARTS = 2;
+/** Tensors whose envelopes are read before they are needed. */
+const ENVELOPES_AHEAD = 8;
+
+/**
+ * Writes the files of a piece. They appear only when all of them are whole and all source bytes matched their checksums.
+ * @throws SourceDamaged, StoreError, or UnreadableSave
+ */
+export async function reshardPiece(piece: PlannedPiece, work: Resharding): Promise<void> {
+  const feeds = new Map([...piece.files.keys()].map((file) => [file, new FileFeed(WAITING_PARTS)]));
+  const writing = [...feeds].map(async ([file, feed]) => {
+    try {
+      await work.target.write(file, feed.chunks);
+    } catch (error) {
+      feed.fail(error);
+      throw error;
+    }
+  });
+  try {
+    await fill(piece, feeds, work);
+    for (const feed of feeds.values()) feed.end();
+  } catch (error) {
+    for (const feed of feeds.values()) feed.fail(error);
+    await Promise.allSettled(writing);
+    throw error;
+  }
+  await Promise.all(writing);
+}
+
+type Feeds = ReadonlyMap<string, FileFeed>;
+
+async function fill(piece: PlannedPiece, feeds: Feeds, work: Resharding): Promise<void> {
+  const buffers = new BandBuffers(work.bandBytes);
+  for (const object of piece.objects) await copyObject(object, feeds, work);
+  const envelopes = new Map<PlannedTensor, Promise<readonly ChunkSource[]>>();
+  const placesOf = (tensor: PlannedTensor): Promise<readonly ChunkSource[]> => {
+    const known = envelopes.get(tensor) ?? readPlaces(tensor, work);
+    known.catch(() => undefined);
+    envelopes.set(tensor, known);
+    return known;
+  };
+  for (const [index, tensor] of piece.tensors.entries()) {
+    for (const next of piece.tensors.slice(index, index + ENVELOPES_AHEAD)) void placesOf(next);
+    await moveTensor(tensor, { places: await placesOf(tensor), feeds, work, buffers });
+    envelopes.delete(tensor);
+  }
+}
+
+async function copyObject({ object, file }: PlannedObject, feeds: Feeds, work: Resharding): Promise<void> {
+  const { key, item } = object;
+  if (item === undefined) throw new SourceDamaged(`The save does not say where object ${key} is.`);
+  const bytes = await runReading(work.source, work.files, readCheckedItem({ key, item }, crc32));
+  work.onBytes?.(bytes.length);
+  await feedOf(feeds, file).push(bytes);
+}
+
+async function readPlaces(tensor: PlannedTensor, { source, files }: Resharding): Promise<readonly ChunkSource[]> {
+  const places: ChunkSource[] = [];
+  for (const chunk of tensor.sources) {
+    const place = await runReading(source, files, placeOfChunk(tensor, chunk));
+    const check = (bytes: Uint8Array): void => compare(tensor, place, crc32(bytes));
+    places.push(await withOrder(place, { ...tensor, sizes: chunk.sizes }, { store: source, check }));
+  }
+  return places;
+}
+
+interface Move {
+  readonly places: readonly ChunkSource[];
+  readonly feeds: Feeds;
+  readonly work: Resharding;
+  readonly buffers: BandBuffers;
+}
+
+async function moveTensor(tensor: PlannedTensor, { places, feeds, work, buffers }: Move): Promise<void> {
+  // Bytes that nothing vouched for get no checksum: it would vouch for them from now on.
+  const checksum = places.every((place) => place.crc32 !== undefined) ? crc32 : WITHOUT_CRC;
+  const writers = tensor.targets.map(
+    (target) => new ChunkWriter(target, { ...tensor, checksum }, feedOf(feeds, target.file)),
+  );
+  const read = new Array<number>(tensor.sources.length).fill(0);
+  const source = { store: work.source, places, bandBytes: work.bandBytes, ahead: AHEAD, buffers };
+  for await (const { band, parts, buffer } of readBands(tensor, source)) {
+    work.signal?.throwIfAborted();
+    for (const part of parts) {
+      read[part.chunk] = crc32(part.bytes, read[part.chunk]);
+      if (part.isLast) compare(tensor, places[part.chunk], read[part.chunk] ?? 0);
+      work.onBytes?.(part.bytes.length);
+    }
+    const gathered = buffers.take(band.writes.reduce((sum, { length }) => sum + length, 0));
+    for (const write of band.writes) {
+      const run = runOf(write, parts, tensor.itemBytes);
+      const bytes = run ?? gather(write, parts, { itemBytes: tensor.itemBytes, bytes: gathered.carve(write.length) });
+      await writers[write.chunk]?.add(bytes, (run === undefined ? gathered : buffer).retain().release);
+    }
+    gathered.release();
+    buffer.release();
+  }
+  for (const writer of writers) await writer.end();
+}
+
+function compare({ key }: PlannedTensor, place: ChunkSource | undefined, found: number): void {
+  if (place?.crc32 === undefined || place.isChecked === true || place.crc32 === found) return;
+  throw new SourceDamaged(
+    `Tensor ${key} in ${place.file} has other bytes than were saved (CRC-32 ${hex(found)}, saved ${hex(place.crc32)}). Nothing of it was written: use another save.`,
+  );
+}
+
+function hex(crc: number): string {
+  return (crc >>> 0).toString(16).padStart(8, '0');
+}
+
+/** The bytes of a part of a target chunk, if they follow each other in the source. */
+function runOf(write: BandPart, parts: readonly ReadPart[], itemBytes: number): Uint8Array | undefined {
+  for (const from of parts) {
+    const shared = intersect(from, write.box);
+    if (shared === undefined || volumeOf(shared.sizes) * itemBytes !== write.length) continue;
+    const run = runIn(from, shared);
+    return run === undefined ? undefined : from.bytes.subarray(run * itemBytes, run * itemBytes + write.length);
+  }
+  return undefined;
+}
+
+/** A copy of the bytes of a part of a target chunk. */
+function gather(
+  write: BandPart,
+  parts: readonly ReadPart[],
+  { itemBytes, bytes }: { readonly itemBytes: number; readonly bytes: Uint8Array },
+): Uint8Array {
+  for (const from of parts) {
+    const shared = intersect(from, write.box);
+    if (shared !== undefined) copyPart(from, { ...write.box, bytes }, shared, itemBytes);
+  }
+  return bytes;
+}
+
+/** As PyTorch writes CRCs where it is not to compute them. */
+const WITHOUT_CRC = (): number => 0;
+
+/** Writes one chunk of the new save as `torch.save` does. */
+class ChunkWriter {
+  readonly #frame: ReturnType<typeof torchSaveFrame>;
+  readonly #feed: FileFeed;
+  readonly #checksum: Crc32;
+  #crc = 0;
+  #isBegun = false;
+
+  constructor(
+    { sizes }: TargetChunk,
+    { dtype, checksum }: { readonly dtype: string; readonly checksum: Crc32 },
+    feed: FileFeed,
+  ) {
+    this.#frame = torchSaveFrame(dtype, sizes, checksum);
+    this.#checksum = checksum;
+    this.#feed = feed;
+  }
+
+  async add(bytes: Uint8Array, onWritten: () => void): Promise<void> {
+    await this.#begin();
+    this.#crc = this.#checksum(bytes, this.#crc);
+    await this.#feed.push(bytes, onWritten);
+  }
+
+  async end(): Promise<void> {
+    await this.#begin();
+    await this.#feed.push(this.#frame.tail(this.#crc));
+  }
+
+  async #begin(): Promise<void> {
+    if (this.#isBegun) return;
+    this.#isBegun = true;
+    await this.#feed.push(this.#frame.head);
+  }
+}
+
+function feedOf(feeds: Feeds, file: string): FileFeed {
+  const feed = feeds.get(file);
+  if (feed === undefined) throw new RangeError(`no piece writes ${file}`);
+  return feed;
+}
