@@ -1,3 +1,4 @@
+/** What the chart installs, on a real control plane. More than 400 lines: its cases share one installation. */
 import { ANNOTATIONS, API_GROUP_VERSION, LABELS, POD_FINALIZER, SCHEDULING_GATE } from '@coxswain/api-types';
 import type { PolicyRule } from '@coxswain/kube';
 import { startControlPlane, SYSTEM_NAMESPACE, waitFor, type ControlPlane } from '@coxswain/local-cluster';

@@ -116,7 +116,9 @@ export const CheckpointDeletion = z
       .describe(
         'When its worker was first created. From then on files can be missing. Absent: it can still be taken back.',
       ),
-    stateBefore: z.enum(['Complete', 'Damaged', 'Unverified']).describe('State to go back to if the deletion is taken back.'),
+    stateBefore: z
+      .enum(['Complete', 'Damaged', 'Unverified'])
+      .describe('State to go back to if the deletion is taken back.'),
     because: z.string().max(512).describe('Why it goes, in a sentence.'),
     problem: z.string().max(512).optional().describe('Why the last worker did not delete it.'),
   })

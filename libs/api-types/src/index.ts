@@ -111,7 +111,6 @@ export type { EndedIncarnation, PassedOverCheckpoint } from './attempt.ts';
 export type { TrainingJob } from './training-job.ts';
 export type { TrainingJobSpecInput } from './training-job-spec.ts';
 export {
-  BUCKET_SECRET_KEYS,
   BucketAccess,
   bucketVariables,
   CheckpointBucket,
@@ -121,7 +120,6 @@ export {
   recordedLocation,
 } from './checkpoint-location.ts';
 export {
-  CheckpointDeletion,
   CheckpointResourceSpec,
   CheckpointResourceStatus,
   CheckpointSuspicion,
@@ -158,7 +156,6 @@ export {
   DeletionAnswer,
   DeletionQuestion,
   INSPECT_CHECKPOINT,
-  MAX_SURVIVORS,
   WorkerAnswer,
   WorkerQuestion,
 } from './checkpoint-worker.ts';

@@ -1,3 +1,4 @@
+/** Messages between launchers and the operator. More than 400 lines: one protocol is read in one place. */
 import { MAX_WORLD_SIZE } from '@coxswain/layout';
 import { z } from 'zod';
 import { MAX_PASSED_OVER, MAX_REREAD_FILES } from './checkpoint.ts';

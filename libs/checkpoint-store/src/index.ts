@@ -1,7 +1,7 @@
 export type { CheckpointStore } from './checkpoint-store.ts';
 export { DirectoryStore } from './directory/directory-store.ts';
 export { openStore } from './open-store.ts';
-export { copySave as exportSave, type SaveCopy } from './copying/copy-save.ts';
+export { copySave as exportSave } from './copying/copy-save.ts';
 export { SourceDamaged } from './resharding/reshard-piece.ts';
 export { type ReshardOutcome, runReshard } from './resharding/run-reshard.ts';
 export { deleteSave } from './pruning/delete-save.ts';

@@ -16,12 +16,7 @@ export { END_BYTES, isTruncated } from './formats/torch-save.ts';
 export { CheckpointManifest } from './manifest.ts';
 export { type FoundSave, halfWrittenFormats, isSaveName, markerFiles, unmarkedSaves } from './half-written.ts';
 export { BROKEN_VERDICTS, isFoundBroken, isGood, isNewer, newestRestorable } from './newest-restorable.ts';
-export {
-  describeVerificationRequest,
-  isAsClose,
-  pendingVerification,
-  type VerificationRequest,
-} from './verification-request.ts';
+export { describeVerificationRequest, isAsClose, pendingVerification } from './verification-request.ts';
 export { adoptedSave, adoptionProblem, comparedFileList, fileListSha256 } from './adoption/adopted-save.ts';
 export { compareSaves, type Difference, type Listed, type SaveDifferences } from './compare/compare-saves.ts';
 export { storedChecksums } from './compare/stored-checksums.ts';
@@ -41,7 +36,7 @@ export { type SavedTensor, volumeOf } from './read/saved-state.ts';
 export { bytesOfDtype } from './read/dtypes.ts';
 export { type Band, type BandPart, bandsOf } from './reshard/bands.ts';
 export { copyPart, type FilledBox, intersect, runIn } from './reshard/boxes.ts';
-export { type Division, divideByGrid, divideColumns, divideRows } from './reshard/divide.ts';
+export { type Division, divideColumns, divideRows } from './reshard/divide.ts';
 export {
   plannedState,
   type PlannedObject,

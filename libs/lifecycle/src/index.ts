@@ -74,4 +74,4 @@ export {
   withDeletionTakenBack,
   withoutDecision,
 } from './retention/record-deletion.ts';
-export { type RetentionView, type Uses, usesOf } from './retention/uses.ts';
+export { type RetentionView, usesOf } from './retention/uses.ts';

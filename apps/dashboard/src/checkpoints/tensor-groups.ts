@@ -3,7 +3,12 @@ import type { TensorGroup } from '@coxswain/api-types';
 import { formatCount } from '@coxswain/units';
 
 /** What tensors are for. */
-export const TENSOR_KINDS = ['parameter', 'master', 'moment', 'other'] as const satisfies readonly TensorGroup['kind'][];
+export const TENSOR_KINDS = [
+  'parameter',
+  'master',
+  'moment',
+  'other',
+] as const satisfies readonly TensorGroup['kind'][];
 /** One of {@link TENSOR_KINDS}. */
 export type TensorKind = TensorGroup['kind'];
 

@@ -96,7 +96,9 @@ async function inspectOnce(checkpoint: CheckpointOnDisk, options: InspectOptions
   const inspection = await lookAt(directory, listed, { level, by, onAnswer });
   const isConverted = manifest.format === 'deepspeed' && (await hasUniversalCopy(directory, files));
   const { contents } = inspection;
-  return contents === undefined || !isConverted ? inspection : { ...inspection, contents: { ...contents, hasUniversal: true } };
+  return contents === undefined || !isConverted
+    ? inspection
+    : { ...inspection, contents: { ...contents, hasUniversal: true } };
 }
 
 /** Looks at these files of a directory. Empty: no reader knows the format. */

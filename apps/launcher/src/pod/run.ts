@@ -1,3 +1,4 @@
+/** Runs the ranks of one pod from its first report to its last. More than 400 lines: the order of these steps is what matters, and it is read in one place. */
 import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

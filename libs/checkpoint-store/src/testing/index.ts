@@ -1,2 +1,2 @@
 export { FaultyServer } from './faulty-server.ts';
-export { Killed, MemoryStore } from './memory-store.ts';
+export { MemoryStore } from './memory-store.ts';

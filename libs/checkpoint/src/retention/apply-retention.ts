@@ -84,7 +84,12 @@ function keepByPolicy(saves: readonly RetainedSave[], policy: RetentionPolicy, k
 }
 
 /** What keeps a save whatever the policy is: clauses without a full stop. */
-export function protectionsOf({ isAdopted = false, isUnknown = false, pin, leases = [] }: RetainedSave): readonly string[] {
+export function protectionsOf({
+  isAdopted = false,
+  isUnknown = false,
+  pin,
+  leases = [],
+}: RetainedSave): readonly string[] {
   return [
     ...(isAdopted ? ['Coxswain did not write it'] : []),
     ...(isUnknown ? ['its format is not known'] : []),

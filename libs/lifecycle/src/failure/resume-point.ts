@@ -1,4 +1,4 @@
-/** Which step does the next attempt resume from? */
+/** Which step does the next attempt resume from? More than 400 lines: each reason to pass a checkpoint over is weighed against the others. */
 import {
   type Attempt,
   type Checkpoint,
