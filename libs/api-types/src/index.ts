@@ -110,7 +110,6 @@ export type { EndedIncarnation, PassedOverCheckpoint } from './attempt.ts';
 export type { TrainingJob } from './training-job.ts';
 export type { TrainingJobSpecInput } from './training-job-spec.ts';
 export {
-  BUCKET_SECRET_KEYS,
   BucketAccess,
   bucketVariables,
   CheckpointBucket,
