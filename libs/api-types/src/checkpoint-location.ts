@@ -4,7 +4,7 @@ import { POD_ENV } from './names.ts';
 import { SecretName, type SecretVariable } from './secret-references.ts';
 
 /** Keys of a Secret that holds the credentials of a bucket. */
-export const BUCKET_SECRET_KEYS = {
+const BUCKET_SECRET_KEYS = {
   accessKeyId: 'AWS_ACCESS_KEY_ID',
   secretAccessKey: 'AWS_SECRET_ACCESS_KEY',
 } as const;
