@@ -54,7 +54,9 @@ export function CheckpointDetails({ project, checkpoint, job }: CheckpointDetail
       <section className="panel scroll">
         <h2>Contents</h2>
         {contents === null ? (
-          <p className="empty">Its contents are unknown: format {checkpoint.format} has no reader, or none has read it.</p>
+          <p className="empty">
+            Its contents are unknown: format {checkpoint.format} has no reader, or none has read it.
+          </p>
         ) : (
           <Contents contents={contents} />
         )}

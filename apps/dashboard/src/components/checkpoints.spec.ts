@@ -124,7 +124,11 @@ describe('the page of a checkpoint', () => {
       seen({ save: { contents: someContents({ worldSize: 8, degrees: { tensorParallelDegree: 4 } }) } }),
       'Saved by ranks 8 Degrees tensor parallel 4',
     ],
-    ['says that no reader knows its format', seen({ save: { contents: null } }), 'Its contents are unknown: format torch_dcp'],
+    [
+      'says that no reader knows its format',
+      seen({ save: { contents: null } }),
+      'Its contents are unknown: format torch_dcp',
+    ],
     ['says that no geometry is known', seen(), 'Shards No geometry is known'],
     ['lists how tensors are divided', seen({ save: { tensorGroups: [aTensorGroup()] } }), '4 bfloat16 8 × 4 2 chunks'],
     [
