@@ -2,6 +2,9 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { LABELS, type StepPoint, type TrainingJobSpec } from '@coxswain/api-types';
 import { killRank, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
+import { damageNamed } from './damaged-saves/damages.ts';
+import { DamagedRun } from './damaged-saves/damaged-run.ts';
+import { plainEngine } from './damaged-saves/engines.ts';
 import { expectRowsToEqualCluster } from './support/audit.ts';
 import { gptSpec } from './support/jobs.ts';
 import { createProject, jobIn, submit, type TestProject } from './support/project.ts';
@@ -152,5 +155,15 @@ describe('a real GPT', () => {
       new Set(['CheckpointUnreadable false']),
     );
     expectSameCurve(await curve(job.id), running.checkpoint?.step ?? 1);
+  });
+});
+
+describe('a script that saves with PyTorch and knows nothing of Coxswain', () => {
+  it('resumes from the save before if a shard of the newest is cut, with the losses of the undamaged run', async () => {
+    const run = await DamagedRun.start(system, project, plainEngine());
+    const restart = await run.restartAfter(damageNamed('a shard cut in half'));
+    expect(restart.complaints).toEqual([]);
+    // It takes two nodes to say that the content is at fault.
+    expect(restart.passedOver).toBeGreaterThan(1);
   });
 });
