@@ -72,7 +72,7 @@ describe('checkpoint reshard', () => {
     cpSync(FIXTURES, target, { recursive: true, filter: (path) => path === FIXTURES });
     writeFileSync(join(target, 'notes.txt'), 'x');
     expect((await reshard(SAVE, '--ranks', '2')).err).toMatch(
-      /is not empty: it holds notes\.txt, and no save that was begun here\. Name an empty directory\./,
+      /is not empty: it holds notes\.txt, and no part of this save\. Name an empty directory\./,
     );
   });
 });

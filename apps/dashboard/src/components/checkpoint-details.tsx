@@ -5,7 +5,6 @@ import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { shownVerdict } from '../checkpoints/format-verdict.ts';
 import { baseOf, startedFrom } from '../checkpoints/lineage.ts';
-import type { TensorGroup } from '@coxswain/api-types';
 import { CheckpointActions } from './checkpoint-actions.tsx';
 import { Contents } from './checkpoint-contents.tsx';
 import { FactList } from './fact-list.tsx';

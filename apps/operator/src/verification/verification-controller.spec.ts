@@ -1,4 +1,4 @@
-import { ANNOTATIONS, type Checkpoint, CheckpointResourceSpec, LABELS } from '@coxswain/api-types';
+import { type Checkpoint, CheckpointResourceSpec, LABELS } from '@coxswain/api-types';
 import { aTrainingJob, aVerification } from '@coxswain/api-types/testing';
 import { aCheckpoint } from '@coxswain/checkpoint/testing';
 import { KubeApiError } from '@coxswain/kube';

@@ -102,7 +102,7 @@ describe('a save that is divided anew', () => {
     [
       'a directory of other files',
       (target) => target.write('notes.txt', [new Uint8Array(1)]),
-      /is not empty: it holds notes\.txt, and no save that was begun here\. Name an empty directory\./,
+      /is not empty: it holds notes\.txt, and no part of this save\. Name an empty directory\./,
     ],
     [
       'another save',

@@ -73,7 +73,7 @@ async function isThere({ target }: ReshardWork, id: string, metadata: Uint8Array
     if (files.length === 0 || claimed) return false;
     throw new StoreError(
       'Changed',
-      `${target.location} is not empty: it holds ${files[0]?.path ?? ''}, and no save that was begun here. Name an empty directory.`,
+      `${target.location} is not empty: it holds ${files[0]?.path ?? ''}, and no part of this save. Name an empty directory.`,
     );
   }
   const there = await target.read(INDEX_FILE, 0, metadata.length + 1);
