@@ -5,7 +5,10 @@ import { ObjectName, RelativePath } from './field-names.ts';
 /** A checkpoint to adopt: a directory that no job saved. */
 export const CheckpointAdopt = z
   .strictObject({
-    name: ObjectName.describe('Name of the Checkpoint. Jobs name it to resume from it.'),
+    name: ObjectName.regex(
+      /^(?!.*-e\d+(?:-?i\d+)?-s\d+$)/,
+      'must not end like the name of a checkpoint that a job saved, such as -e1-s40',
+    ).describe('Name of the Checkpoint. Jobs name it to resume from it.'),
     namespace: ObjectName.optional().describe('Default: the first namespace of the project.'),
     claimName: ObjectName.describe('PersistentVolumeClaim that holds it.'),
     path: RelativePath.min(1).describe('Directory of one checkpoint inside the claim, such as run-7/iter_0001000.'),

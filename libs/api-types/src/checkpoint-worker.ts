@@ -47,6 +47,8 @@ export const DeletionQuestion = z.object({
   isMounted: z.boolean(),
   /** Saves that must be whole, or nothing is deleted. */
   survivors: z.array(SaveInClaim).max(MAX_SURVIVORS),
+  /** Only a deletion that has begun is completed: what the decision stands on was read before another worker was to do it. */
+  onlyIfBegun: z.boolean().optional(),
 });
 export type DeletionQuestion = z.infer<typeof DeletionQuestion>;
 

@@ -16,6 +16,9 @@ import { ScratchSpec } from './scratch-spec.ts';
 import { RuntimeRef } from './training-runtime.ts';
 import { MAX_STEPS, stepsOf, TrainingSpec } from './training-spec.ts';
 
+const NO_RETENTION_IN_BUCKETS =
+  'a policy deletes checkpoints in a claim only; leave it out, and use a lifecycle rule of the bucket or "coxswain checkpoint prune"';
+
 /** Where and how often a job saves. */
 export const CheckpointSpec = z
   .strictObject({
@@ -41,9 +44,16 @@ export const CheckpointSpec = z
   })
   .meta({
     id: 'CheckpointSpec',
-    ...cel({ rule: 'has(self.claimName) != has(self.bucket)', message: ONE_LOCATION, fieldPath: '.claimName' }),
+    ...cel(
+      { rule: 'has(self.claimName) != has(self.bucket)', message: ONE_LOCATION, fieldPath: '.claimName' },
+      { rule: '!has(self.bucket) || !has(self.retention)', message: NO_RETENTION_IN_BUCKETS, fieldPath: '.retention' },
+    ),
   })
-  .refine(isOneLocation, { path: ['claimName'], message: ONE_LOCATION });
+  .refine(isOneLocation, { path: ['claimName'], message: ONE_LOCATION })
+  .refine(({ bucket, retention }) => bucket === undefined || retention === undefined, {
+    path: ['retention'],
+    message: NO_RETENTION_IN_BUCKETS,
+  });
 export type CheckpointSpec = z.infer<typeof CheckpointSpec>;
 
 /** What each pod of a gang requests, and whether a gang may span islands. */

@@ -80,10 +80,19 @@ export class JobCheckService {
   ): Promise<JobCheck> {
     this.#limits.chargeChange(principal, project);
     const question: ScopeQuestion = { clusterId: this.#cluster.id, principal, project, action: 'job.submit' };
-    const { found, namespace, isNameTaken } = await inProject(this.#database, question, async (sql, scope) => {
-      const namespace = await this.#jobs.namespaceFor(sql, scope, body.namespace);
-      return { found: scope, namespace, isNameTaken: await this.#isNameTaken(sql, namespace, body.name) };
-    });
+    const { found, namespace, isNameTaken, isStartAdopted } = await inProject(
+      this.#database,
+      question,
+      async (sql, scope) => {
+        const namespace = await this.#jobs.namespaceFor(sql, scope, body.namespace);
+        return {
+          found: scope,
+          namespace,
+          isNameTaken: await this.#isNameTaken(sql, namespace, body.name),
+          isStartAdopted: await this.#isAdopted(sql, namespace, body.spec.resumeFrom?.from),
+        };
+      },
+    );
     const refusal = refusalOf(body);
     const isTried = refusal === null && !isNameTaken;
     const [answers, gpus, plan] = await Promise.all([
@@ -91,7 +100,7 @@ export class JobCheckService {
       this.#gpus.counts().catch(() => undefined),
       refusal === null ? this.#plan.ask(found, body.spec) : null,
     ]);
-    return checkOf({ body, namespace, refusal, isNameTaken, ...answers, gpus, plan });
+    return checkOf({ body, namespace, refusal, isNameTaken, isStartAdopted, ...answers, gpus, plan });
   }
 
   async #askCluster(
@@ -138,6 +147,16 @@ export class JobCheckService {
   async #isNameTaken(sql: Sql, namespace: string, name: string): Promise<boolean> {
     const found = await sql.query(
       'SELECT 1 FROM jobs WHERE cluster_id = $1 AND namespace = $2 AND name = $3 AND deleted_at IS NULL LIMIT 1',
+      [this.#cluster.id, namespace, name],
+    );
+    return firstOf(found) !== undefined;
+  }
+
+  async #isAdopted(sql: Sql, namespace: string, name: string | undefined): Promise<boolean> {
+    if (name === undefined) return false;
+    const found = await sql.query(
+      `SELECT 1 FROM checkpoints
+        WHERE cluster_id = $1 AND namespace = $2 AND name = $3 AND job_uid = '' AND deleted_at IS NULL LIMIT 1`,
       [this.#cluster.id, namespace, name],
     );
     return firstOf(found) !== undefined;

@@ -19,6 +19,7 @@ const facts = (more: Partial<CheckFacts> = {}): CheckFacts => ({
     namespace: 'lab',
     refusal: null,
     isNameTaken: false,
+    isStartAdopted: false,
     denial: null,
     unusable: [],
     gpus,
@@ -84,6 +85,11 @@ describe('the check of a job that is not submitted', () => {
       'says before a GPU is taken that a new job has no checkpoint to resume from',
       { body: { ...body, spec: { ...body.spec, resumeFrom: { from: 'other-e1-s20' } } } },
       { reason: 'CheckpointsUnusable' },
+    ],
+    [
+      'lets a new job begin from an adopted checkpoint',
+      { body: { ...body, spec: { ...body.spec, resumeFrom: { from: 'llama-run-7' } } }, isStartAdopted: true },
+      null,
     ],
     [
       'lets a new job begin from scratch',

@@ -28,6 +28,8 @@ export interface CheckFacts {
   /** Why the API refuses the spec; null: it does not. */
   readonly refusal: DomainError | null;
   readonly isNameTaken: boolean;
+  /** Whether the namespace has an adopted checkpoint of the name that the job is to begin from. */
+  readonly isStartAdopted: boolean;
   /** The cluster's sentence on a dry run of the job; null: it accepts it. */
   readonly denial: string | null | undefined;
   /** Objects that the job names and that pods cannot use. */
@@ -148,11 +150,11 @@ function obstaclesOf(facts: CheckFacts, wanted: number): readonly Obstacle[] {
   ];
 }
 
-/** A job that does not exist yet has saved nothing that it could resume from. */
-function unusableStart({ body: { spec } }: CheckFacts): readonly Obstacle[] {
+/** A job that does not exist yet has saved nothing that it could resume from, but checkpoints can be adopted. */
+function unusableStart({ body: { spec }, isStartAdopted }: CheckFacts): readonly Obstacle[] {
   const from = spec.resumeFrom?.from;
-  if (from === undefined || from === SCRATCH) return [];
-  const message = `spec.resumeFrom names checkpoint ${from}, which this job does not have; one of another job cannot be used. Leave spec.resumeFrom out.`;
+  if (from === undefined || from === SCRATCH || isStartAdopted) return [];
+  const message = `spec.resumeFrom names checkpoint ${from}, which is not adopted in this namespace, and this job has saved none. Adopt it ("coxswain checkpoint adopt"), or leave spec.resumeFrom out.`;
   return [
     {
       field: 'spec.resumeFrom.from',

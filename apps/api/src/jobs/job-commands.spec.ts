@@ -176,6 +176,11 @@ describe('resume at another layout', () => {
   });
   const bound = save(20, 'torch_dist', 'dp_reshardable');
   const free = save(10, 'torch_dist', 'fully_reshardable');
+  const adopted: KnownCheckpoint = {
+    ...bound,
+    step: 900,
+    spec: { jobName: '', format: 'torch_dist', layout, bytes: 1 },
+  };
   const damaged: KnownCheckpoint = { ...bound, name: 'save-30', step: 30, state: 'Damaged' };
 
   it.each<[string, readonly KnownCheckpoint[], Parameters<typeof resumeChange>[1], RegExp]>([
@@ -200,6 +205,7 @@ describe('resume at another layout', () => {
     ['it begins from scratch', [bound], { layout: dp4, from: 'scratch' }],
     ['the planner chooses the layout', [bound], { gpus: 4 }],
     ['nothing was saved', [], { layout: dp4 }],
+    ['an adopted one that does not load is newer', [adopted, free], { layout: dp4 }],
   ])('is accepted if %s', (_what, known, request) => {
     const row = request.gpus === undefined ? suspended : aJobRow({ spec: aPlannedJobSpec({ suspend: true }) });
     expect(resumeChange(row, request, known)).toMatchObject({ suspend: false });

@@ -1,5 +1,5 @@
 /** Does the layout of a resume load the checkpoint that training goes on from? */
-import { type Checkpoint, type CheckpointContents, type JobResume, SCRATCH } from '@coxswain/api-types';
+import { type Checkpoint, type CheckpointContents, isAdopted, type JobResume, SCRATCH } from '@coxswain/api-types';
 import { describeLoadRefusal, isFoundBroken, recordedSave } from '@coxswain/checkpoint';
 import { DomainError } from '@coxswain/domain-error';
 import type { ParallelLayout } from '@coxswain/layout';
@@ -26,7 +26,7 @@ export function requireLoads(
   known: readonly KnownCheckpoint[],
 ): void {
   if (layout === undefined || from === SCRATCH) return;
-  const loaded = known.find((one) => (from === undefined ? isGood(one) : one.name === from));
+  const loaded = known.find((one) => (from === undefined ? isGood(one) && !isOfNoJob(one) : one.name === from));
   const refusal = loaded === undefined ? undefined : refusalOf(loaded, layout);
   if (loaded === undefined || refusal === undefined) return;
   const loading = known.filter((one) => isGood(one) && refusalOf(one, layout) === undefined).slice(0, MOST_NAMED);
@@ -38,6 +38,11 @@ export function requireLoads(
 }
 
 const MOST_NAMED = 5;
+
+/** An adopted one is used where it is named, and not as the newest. */
+function isOfNoJob({ spec }: KnownCheckpoint): boolean {
+  return spec !== undefined && isAdopted({ spec });
+}
 
 function isGood({ state, verification }: KnownCheckpoint): boolean {
   return state === 'Complete' && !isFoundBroken({ status: { state, ...(verification ? { verification } : {}) } });

@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DeletionAnswer, type DeletionQuestion } from '@coxswain/api-types';
@@ -16,7 +25,10 @@ const MANIFEST = JSON.stringify({
   step: 10,
   layout: {},
   training: {},
-  files: [{ path: '__0_0.distcp', bytes: 4 }],
+  files: [
+    { path: '__0_0.distcp', bytes: 4 },
+    { path: '.metadata', bytes: 1 },
+  ],
 });
 const manifestSha256 = sha256(MANIFEST);
 const SAVE: Files = { 'manifest.json': MANIFEST, '.metadata': 'm', '__0_0.distcp': 'data' };
@@ -101,6 +113,12 @@ it('deletes the save and nothing beside it', async () => {
 
 it.each<[what: string, files: Parameters<typeof places>[0], why: RegExp, absent: readonly number[]]>([
   ['another manifest', { old: { ...SAVE, 'manifest.json': '{}' } }, /not the one that was recorded/, []],
+  [
+    'a file that was put there later',
+    { old: { ...SAVE, 'export.safetensors': 'x' } },
+    /export.safetensors was put into/,
+    [],
+  ],
   ['no manifest', { old: without('manifest.json') }, /has no manifest.json/, []],
   [
     'a survivor without a file',
@@ -126,6 +144,26 @@ it.each<[what: string, files: Parameters<typeof places>[0], outcome: DeletionAns
 });
 
 const HALF: Files = { [DELETION_FILE]: '', '__0_0.distcp': 'data' };
+
+it.each<[what: string, old: Files, outcome: DeletionAnswer['outcome']]>([
+  ['begins no deletion', SAVE, 'Kept'],
+  ['completes one that has begun', { [DELETION_FILE]: '', '__0_0.distcp': 'data' }, 'Deleted'],
+])('a second worker %s', async (_what, old, outcome) => {
+  const answer = await deleteCheckpoint({ ...QUESTION, onlyIfBegun: true }, places({ old }));
+  expect(answer.outcome).toBe(outcome);
+});
+
+it('keeps a save whose folder is a link to another place', async () => {
+  const there = places({ old: {} });
+  put('claim/archive', SAVE);
+  put('pod/save', SAVE);
+  symlinkSync(join(root, 'claim/archive'), join(root, 'claim/old'));
+  expect(await deleteCheckpoint(QUESTION, there)).toMatchObject({
+    outcome: 'Kept',
+    why: expect.stringMatching(/is a link/) as string,
+  });
+  expect(left('pod/save')).toHaveLength(3);
+});
 
 it('completes a deletion that has begun, although a survivor is gone by now', async () => {
   const at = places({ old: HALF, fresh: {} });

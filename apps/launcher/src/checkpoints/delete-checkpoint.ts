@@ -56,11 +56,16 @@ export async function deleteCheckpoint(question: DeletionQuestion, places: Delet
     return isMounted
       ? await complete(places, files)
       : { version: 1, outcome: 'Unfinished', why: 'its deletion has begun' };
+  if (question.onlyIfBegun === true && files.length > 0)
+    return keptBecause('its deletion had not begun, and is decided anew');
   const hindrance = await missingSurvivors(places.claim, survivors);
   if (hindrance !== undefined) return hindrance;
   if (files.length === 0) return { version: 1, outcome: 'Deleted', files: 0 };
   if (!isMounted) return keptBecause('its files are there');
-  const problem = await differenceOf(saves, folder, save, false);
+  // The kubelet follows a link at the end of the path, and what it leads to is not this save.
+  if ((await filesBelow(places.claim, save.path)).length !== files.length)
+    return keptBecause('its folder is a link, or changes while it is read');
+  const problem = (await differenceOf(saves, folder, save, false)) ?? (await unlistedIn(saves, folder, files));
   if (problem !== undefined) return keptBecause(problem);
   return await complete(places, files);
 }
@@ -120,6 +125,21 @@ async function differenceOf(
   if (!manifest.success) return `its ${MANIFEST_FILE} cannot be read`;
   const changed = manifest.data.files.find((file) => sizes.get(file.path) !== file.bytes);
   return changed === undefined ? undefined : `${changed.path} is missing or has another size`;
+}
+
+/** A file that somebody put into the folder after it was saved, as a clause; undefined: there is none. */
+async function unlistedIn(
+  store: CheckpointStore,
+  folder: string,
+  files: readonly StoredFile[],
+): Promise<string | undefined> {
+  const bytes = files.find(({ path }) => path === MANIFEST_FILE)?.bytes ?? 0;
+  const text = new TextDecoder().decode(await store.read(`${folder}/${MANIFEST_FILE}`, 0, bytes));
+  const manifest = CheckpointManifest.safeParse(JSON.parse(text));
+  if (!manifest.success) return `its ${MANIFEST_FILE} cannot be read`;
+  const listed = new Set([MANIFEST_FILE, ...manifest.data.files.map(({ path }) => path)]);
+  const other = files.find(({ path }) => !listed.has(path));
+  return other === undefined ? undefined : `${other.path} was put into its folder later`;
 }
 
 /** Files of a folder, with paths relative to it; none if it does not exist. */

@@ -83,7 +83,13 @@ export async function withOwnFinding(
     stopped.then(() => undefined),
   ]);
   if (own === undefined) return verdict;
-  return withConfirmedFault(verdict, settings.bucket === undefined ? own : asFaultOfCopy(own));
+  const isCopy = settings.bucket !== undefined && !isOnAnotherClaim(resume);
+  return withConfirmedFault(verdict, isCopy ? asFaultOfCopy(own) : own);
+}
+
+/** An adopted checkpoint is read where it is, also by a job that saves to a bucket. */
+function isOnAnotherClaim({ mountPath }: NonNullable<RankAssignment['resume']>): boolean {
+  return mountPath !== undefined;
 }
 
 /** The copy had the right content when it was downloaded, so what differs now is the disk of the node and not the checkpoint. */
@@ -103,8 +109,9 @@ export async function resumeProblem(
   if (resume === undefined) return undefined;
   const directory = resumeDirectory(settings, resume);
   const { manifestSha256, filesSha256 } = resume;
-  const problem =
-    filesSha256 === undefined ? await bucket?.download({ folder: resume.path, manifestSha256 }) : undefined;
+  const problem = isOnAnotherClaim(resume)
+    ? undefined
+    : await bucket?.download({ folder: resume.path, manifestSha256 });
   if (problem !== undefined) return downloadVerdict(problem, resume.path);
   const ranks = { ranks: ranksOf(assignment), worldSize };
   const outcome = await verifyResumedInProcess(

@@ -26,6 +26,8 @@ export interface DeletionContext {
   readonly runtime: RuntimeSnapshot | undefined;
   /** The only node that may mount the claim now; undefined: any. */
   readonly node: string | undefined;
+  /** Another worker was to delete it, some time ago. */
+  readonly isAgain?: boolean;
 }
 
 const VOLUME = 'coxswain-checkpoints';
@@ -49,7 +51,12 @@ export function deletionPod(checkpoint: Checkpoint, survivors: readonly Checkpoi
   const { metadata, spec, status } = checkpoint;
   const isMounted = status?.absent === undefined;
   const saveOf = ({ spec: { path, manifestSha256 } }: Checkpoint) => ({ path, manifestSha256 });
-  const question: DeletionQuestion = { save: saveOf(checkpoint), isMounted, survivors: survivors.map(saveOf) };
+  const question: DeletionQuestion = {
+    save: saveOf(checkpoint),
+    isMounted,
+    survivors: survivors.map(saveOf),
+    ...(context.isAgain === true ? { onlyIfBegun: true } : {}),
+  };
   const securityContext = {
     allowPrivilegeEscalation: false,
     readOnlyRootFilesystem: true,

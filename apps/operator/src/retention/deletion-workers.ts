@@ -116,18 +116,18 @@ export class DeletionWorkers {
     const place = await placeOf(checkpoint, this.#parts);
     if ('waits' in place) return false;
     const survivors = survivorsOf(checkpoint, this.#parts.cache.checkpoints.all());
-    return await this.createPod(checkpoint, survivors, place.node);
+    return await this.createPod(checkpoint, survivors, { node: place.node, isAgain: true });
   }
 
   /** Returns whether the pod was created. */
   async createPod(
     checkpoint: CheckpointObject,
     survivors: readonly Checkpoint[],
-    node: string | undefined,
+    { node, isAgain = false }: { readonly node: string | undefined; readonly isAgain?: boolean },
   ): Promise<boolean> {
     const job = this.#writes.jobOf(checkpoint);
     const newest = job && this.#parts.cache.placements.ofJob(job).toSorted((a, b) => b.spec.epoch - a.spec.epoch)[0];
-    const context: DeletionContext = { ...this.#parts.pods, job, runtime: newest?.spec.runtime, node };
+    const context: DeletionContext = { ...this.#parts.pods, job, runtime: newest?.spec.runtime, node, isAgain };
     try {
       const { namespace } = checkpoint.metadata;
       await this.#parts.client.create(podsPath({ namespace }), deletionPod(checkpoint, survivors, context));

@@ -82,9 +82,8 @@ export class RetentionController {
     for (const { jobUid, job, policy } of retained) {
       for (const plan of planRetention(jobUid, view, policy, uses)) {
         const checkpoint = objects.get(plan.checkpoint.metadata.uid);
-        if (checkpoint === undefined || checkpoint.status?.deletion !== undefined || !this.#writes.isDue(checkpoint))
-          continue;
-        if (plan.action === 'Delete') isToDelete = true;
+        if (checkpoint === undefined || checkpoint.status?.deletion !== undefined) continue;
+        if (plan.action === 'Delete') isToDelete ||= this.#writes.isDue(checkpoint);
         else if (job !== undefined)
           await this.#writes.attempt(() => this.#writes.writeIfNew(checkpoint, withDecision(checkpoint, plan, policy)));
       }
@@ -142,7 +141,7 @@ export class RetentionController {
     const place = await placeOf(checkpoint, this.#parts);
     if ('waits' in place) return await this.#writes.writeIfNew(checkpoint, withDeletionProblem(status, place.waits));
     const started = await this.#writes.write(checkpoint, withDeletionStarted(status, now.toISOString()));
-    if (await this.#workers.createPod(started, plan.survivors, place.node)) countRunning(running, checkpoint);
+    if (await this.#workers.createPod(started, plan.survivors, { node: place.node })) countRunning(running, checkpoint);
   }
 
   /** Jobs of these checkpoints that have a policy, or that had one. */

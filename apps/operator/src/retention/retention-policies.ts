@@ -3,7 +3,7 @@ import { isNotFound, type KubeClient } from '@coxswain/kube';
 import { runtimePath } from '../cluster/paths.ts';
 
 /** Age at which a runtime is read again before a decision that deletes nothing. */
-const KNOWN_MS = 300_000;
+const KNOWN_MS = 30_000;
 
 interface Known {
   readonly policy: CheckpointRetention | undefined;

@@ -35,13 +35,14 @@ export interface NewCheckpoint extends Pick<CheckpointResourceStatus, 'verificat
   readonly spec: CheckpointResourceSpec;
 }
 
-type Inspection = Pick<CheckpointResourceStatus, 'verification' | 'contents' | 'retention' | 'absent'>;
+type Inspection = Pick<CheckpointResourceStatus, 'verification' | 'contents' | 'files' | 'retention' | 'absent'>;
 
 /** What a status says of the bytes, and of retention. Whatever else is found about a checkpoint leaves it as it is. */
-export function inspectionOf({ verification, contents, retention, absent }: Inspection): Inspection {
+export function inspectionOf({ verification, contents, files, retention, absent }: Inspection): Inspection {
   return {
     ...(verification === undefined ? {} : { verification }),
     ...(contents === undefined ? {} : { contents }),
+    ...(files === undefined ? {} : { files }),
     ...(retention === undefined ? {} : { retention }),
     ...(absent === undefined ? {} : { absent }),
   };

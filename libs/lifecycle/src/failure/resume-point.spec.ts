@@ -119,6 +119,16 @@ describe('a job that names an adopted checkpoint', () => {
       { checkpoints: [at(720, 1), adopted(read)], ...asked, status: answered },
       'step 720',
     ],
+    [
+      'does not go on from another one that was adopted under its name since',
+      { checkpoints: [at(20, 1), adopted({ state: 'Unverified' })], ...asked, status: answered },
+      'step 20',
+    ],
+    [
+      'goes on from it again after its condemnation was taken back',
+      { checkpoints: [adopted({ ...read, state: 'Damaged' })], ...asked, status: answered },
+      'step 700',
+    ],
     ['forgets it with the request', { checkpoints: [at(20), adopted(read)] }, 'step 20'],
   ])('%s', (_sentence, about, want) => {
     expect(beginning(restarting(about))).toBe(want);

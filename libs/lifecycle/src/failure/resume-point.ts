@@ -117,7 +117,9 @@ function undamagedCheckpoints(record: JobRecord, facts: Facts, standings: Standi
 
 /** A verdict that is taken back counts from then on, also while the object still has it. */
 function asTakenBack(checkpoint: Checkpoint): Checkpoint {
-  return checkpoint.status?.state === 'Damaged' ? { ...checkpoint, status: { state: 'Complete' } } : checkpoint;
+  const { state, contents, files } = checkpoint.status ?? {};
+  if (state !== 'Damaged') return checkpoint;
+  return { ...checkpoint, status: { state: 'Complete', ...(contents && { contents }), ...(files && { files }) } };
 }
 
 /** Whether that checkpoint is observed to be unusable, or passed over in favour of another one. */
@@ -212,11 +214,13 @@ function ownCheckpoints(record: JobRecord, facts: Facts): readonly Checkpoint[] 
   return facts.checkpoints.filter((checkpoint) => isOfThisLine(checkpoint, record));
 }
 
-function isOfThisLine({ metadata, spec }: Checkpoint, { resumeFrom }: JobRecord): boolean {
+function isOfThisLine(checkpoint: Checkpoint, { resumeFrom }: JobRecord): boolean {
+  const { metadata, spec } = checkpoint;
   if (resumeFrom === undefined || metadata.name !== resumeFrom.from) {
     return !isAdopted({ spec }) && (resumeFrom === undefined || spec.epoch >= resumeFrom.epoch);
   }
-  return true;
+  // Another one can have been adopted under the same name since.
+  return adoptionProblem(checkpoint) === undefined;
 }
 
 function newestPoint(record: JobRecord, facts: Facts): ResumePoint {

@@ -60,6 +60,7 @@ const jobWith = (attempt: Partial<Attempt>): TrainingJob =>
   aTrainingJob({ status: { epoch: 1, restarts: { total: 0, charged: 0 }, attempts: [anAttempt(attempt)] } });
 const jobOf = (spec: NonNullable<Parameters<typeof aTrainingJob>[0]>['spec'], name = 'other'): TrainingJob =>
   aTrainingJob({ metadata: { name, uid: `uid-of-${name}` }, ...(spec === undefined ? {} : { spec }) });
+const IN_BUCKET = { claimName: '', bucket: { uri: 's3://training/runs' } };
 const TWO: readonly Saved[] = [{ step: 10 }, { step: 20 }];
 
 it('deletes what is older than the newest verified saves, and names the saves that it relies on', () => {
@@ -73,6 +74,7 @@ it('deletes what is older than the newest verified saves, and names the saves th
 });
 
 it.each<[what: string, view: RetentionView, policy: CheckpointRetention | undefined]>([
+  ['the saves are in a bucket', aView(TWO.map((one) => ({ ...one, spec: IN_BUCKET }))), KEEP_ONE],
   ['no policy is written', aView(TWO), undefined],
   ['only V1 shows that the newer one is good', aView([{ step: 10 }, { step: 20, level: 'V1' }]), KEEP_ONE],
   [
@@ -136,6 +138,20 @@ it.each<[what: string, view: RetentionView, why: RegExp]>([
     'a user named in spec.resumeFrom',
     aView(TWO, { jobs: [aTrainingJob({ spec: { resumeFrom: { from: named(10) } } })] }),
     /spec.resumeFrom of job tiny-gpt names it/,
+  ],
+  [
+    'a placement resumes from by its place, although the object that it names is gone',
+    aView(TWO, {
+      placements: [
+        aPlacement(jobOf({}), {
+          resume: {
+            ...{ checkpoint: 'adopted', step: 10, manifestSha256: 'a'.repeat(64) },
+            ...{ claimName: aCheckpoint().spec.claimName, path: `./${aCheckpoint({ step: 10 }).spec.path}//` },
+          },
+        }),
+      ],
+    }),
+    /attempt 1 of job other resumes from it/,
   ],
   ['a pod reads', aView(TWO, { readByPods: new Set([named(10)]) }), /a pod reads it/],
   [

@@ -28,8 +28,7 @@ export function usesOf(view: RetentionView): Uses {
   const checkpoints = view.checkpoints.map(asBefore);
   const jobs = new Map(view.jobs.map((job) => [job.metadata.uid, job]));
   for (const { spec } of view.placements)
-    if (!isEnded(spec, jobs.get(spec.jobUid)))
-      note(spec.resume?.checkpoint, `attempt ${spec.epoch} of job ${spec.jobName} resumes from it`);
+    if (!isEnded(spec, jobs.get(spec.jobUid))) noteResume(spec, { job: jobs.get(spec.jobUid), checkpoints }, note);
   const byJob = Map.groupBy(checkpoints, ({ spec }) => spec.jobUid);
   for (const job of view.jobs) {
     noteUsesOfJob(job, byJob.get(job.metadata.uid) ?? [], note);
@@ -42,6 +41,20 @@ export function usesOf(view: RetentionView): Uses {
 }
 
 type Note = (name: string | undefined, why: string) => void;
+
+/** By name, and by place: the object that the placement names can be gone while ranks load its files. */
+function noteResume(
+  { resume, epoch, jobName }: Placement['spec'],
+  { job, checkpoints }: { readonly job: TrainingJob | undefined; readonly checkpoints: readonly Checkpoint[] },
+  note: Note,
+): void {
+  if (resume === undefined) return;
+  const why = `attempt ${epoch} of job ${jobName} resumes from it`;
+  note(resume.checkpoint, why);
+  const claimName = resume.claimName ?? (job as Partial<TrainingJob> | undefined)?.spec?.checkpoint?.claimName;
+  for (const { metadata, spec } of checkpoints)
+    if (spec.claimName === claimName && isNested(spec.path, resume.path)) note(metadata.name, why);
+}
 
 /** `checkpoints`: of this job. */
 function noteUsesOfJob(job: TrainingJob, checkpoints: readonly Checkpoint[], note: Note): void {
@@ -90,10 +103,11 @@ function noteSharedFolders(checkpoints: readonly Checkpoint[], note: Note): void
 /** Whether one path is the other, or is inside it. */
 function isNested(one: string, other: string): boolean {
   const [a, b] = [folderOf(one), folderOf(other)];
-  return a === '/' || b === '/' || a.startsWith(b) || b.startsWith(a);
+  return a.startsWith(b) || b.startsWith(a);
 }
 
-/** With a slash at the end, so that no folder is a prefix of another name. */
+/** With a slash at the end, so that no folder is a prefix of another name. Empty parts and `.` lead nowhere. */
 function folderOf(path: string): string {
-  return `${path.replace(/\/+$/, '')}/`;
+  const parts = path.split('/').filter((part) => part !== '' && part !== '.');
+  return parts.map((part) => `${part}/`).join('');
 }

@@ -12,10 +12,11 @@ interface Save {
   readonly namespace?: string;
   readonly status?: Partial<NonNullable<Checkpoint['status']>>;
   readonly deleted?: boolean;
+  readonly spec?: Partial<Checkpoint['spec']>;
 }
 
-function save({ step = 20, job = 'j', namespace = 'research', status, deleted = false }: Save = {}): Checkpoint {
-  const one = aCheckpoint({ step, jobUid: job, bytes: 1_000 });
+function save({ step = 20, job = 'j', namespace = 'research', status, deleted = false, spec }: Save = {}): Checkpoint {
+  const one = aCheckpoint({ step, jobUid: job, bytes: 1_000, ...spec });
   const deletion = deleted ? { deletionTimestamp: NOW } : {};
   return {
     ...one,
@@ -40,6 +41,11 @@ it.each<[what: string, one: Checkpoint, isRead: boolean]>([
   ],
   ['one in doubt', save({ status: { suspect: { reason: 'Unreadable', evidence: [] } } }), false],
   ['one that is condemned', save({ status: { state: 'Damaged' } }), false],
+  [
+    'one in a bucket, of which a pod downloads all',
+    save({ spec: { claimName: '', bucket: { uri: 's3://training' } } }),
+    false,
+  ],
   ['one of a deleted job', save({ job: 'gone' }), false],
   ['one that is being deleted', save({ deleted: true }), false],
   ['one of a minute ago', save({ status: { verification: { ...V1, at: '2026-01-01T11:59:00Z' } } }), false],

@@ -28,7 +28,11 @@ export function wantedVerifications(checkpoints: readonly Checkpoint[]): readonl
 
 function requestOf(checkpoint: Checkpoint): WantedVerification | undefined {
   const request = pendingVerification(checkpoint);
-  return request && { checkpoint, level: request.level, why: 'Requested', otherThan: [] };
+  if (request === undefined) return undefined;
+  // Jobs resume from an adopted one that was read, so less than that is not enough.
+  const isUnread = isAdopted(checkpoint) && checkpoint.status?.verification === undefined;
+  const level = isUnread && !isAsClose(request.level, ADOPTED_LEVEL) ? ADOPTED_LEVEL : request.level;
+  return { checkpoint, level, why: 'Requested', otherThan: [] };
 }
 
 /** One that a user adopted, and that was never read. */
