@@ -147,7 +147,7 @@ const HALF: Files = { [DELETION_FILE]: '', '__0_0.distcp': 'data' };
 
 it.each<[what: string, old: Files, outcome: DeletionAnswer['outcome']]>([
   ['begins no deletion', SAVE, 'Kept'],
-  ['completes one that has begun', { [DELETION_FILE]: '', '__0_0.distcp': 'data' }, 'Deleted'],
+  ['completes one that has begun', { '__0_0.distcp': 'data', [DELETION_FILE]: '' }, 'Deleted'],
 ])('a second worker %s', async (_what, old, outcome) => {
   const answer = await deleteCheckpoint({ ...QUESTION, onlyIfBegun: true }, places({ old }));
   expect(answer.outcome).toBe(outcome);
