@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type OfflineOutcome, runOffline } from '../testing/run-offline.ts';
@@ -60,6 +60,15 @@ describe('checkpoint reshard', () => {
     const { err, code } = await reshard(source, ...options);
     expect([code === 0, existsSync(target)]).toEqual([false, false]);
     expect(err).toMatch(message);
+  });
+
+  it('refuses a save in which two saves can be mixed, and a target inside of the save', async () => {
+    const mixed = join(target, '../mixed');
+    cpSync(SAVE, mixed, { recursive: true });
+    utimesSync(join(mixed, '.metadata'), 1_000, 1_000);
+    expect((await reshard(mixed, '--ranks', '2')).err).toMatch(/ is suspect: .* two saves can be mixed here/);
+    const inside = await runOffline({}, 'checkpoint', 'reshard', SAVE, join(SAVE, 'new'), '--ranks', '2');
+    expect(inside.err).toMatch(/are one in the other\. Name a target outside of the source\./);
   });
 
   it('refuses a damaged save, and a target that holds something else', async () => {

@@ -18,7 +18,8 @@ import {
 import { formatBytes, formatCount } from '@coxswain/units';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { createHash } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, realpath } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { CliError } from '../cli-error.ts';
 import { wholeNumber } from '../options/whole-number.ts';
@@ -39,8 +40,9 @@ interface ReshardOptions extends StoreOptions {
   readonly plan?: boolean;
 }
 
-/** A piece of the work is about as large: what a killed run loses. */
+/** A piece of the work is at least as large: what a killed run loses. Each rank has a file of it, which should not be tiny. */
 const PIECE_BYTES = 2 ** 31;
+const FILE_BYTES = 2 ** 26;
 /** Read and written at a time. */
 const BAND_BYTES = 4 << 20;
 const METADATA = '.metadata';
@@ -50,14 +52,14 @@ export function addReshardCommand(checkpoint: Command, session: Session): void {
   addStoreOptions(checkpoint.command('reshard'))
     .argument('<source>', 'directory of one save of PyTorch DCP, or s3://BUCKET/PREFIX')
     .argument('<target>', 'empty directory or prefix for the new save')
-    .description('write a save of PyTorch DCP anew, divided for another number of ranks')
-    .requiredOption('--ranks <count>', 'ranks that are to load it', wholeNumber)
+    .description('reshard a checkpoint of PyTorch DCP for another number of ranks: write it anew, divided for them')
+    .requiredOption('--ranks <count>', 'ranks that are to load it', ranksOf)
     .addOption(
       new Option('--divide <how>', 'rows: as FSDP does; columns: the second dim of each tensor')
         .choices(Object.keys(DIVISIONS))
         .default('rows'),
     )
-    .option('--plan', 'say what would be read and written, and write nothing')
+    .option('--plan', 'show the plan; write nothing')
     .option('--worker <index/count>', 'do only the share of this worker, such as 0/4', workerOf)
     .addHelpText('after', EXAMPLES)
     .action(async (source: string, target: string, options: ReshardOptions) => {
@@ -73,6 +75,14 @@ Examples:
   coxswain checkpoint reshard outputs/checkpoint/step-1000 resharded/step-1000 --ranks 768
   coxswain checkpoint reshard outputs/checkpoint/step-1000 resharded/step-1000 --ranks 768 --plan`;
 
+const MAX_RANKS = 100_000;
+
+function ranksOf(text: string): number {
+  const ranks = wholeNumber(text);
+  if (ranks >= 1 && ranks <= MAX_RANKS) return ranks;
+  throw new InvalidArgumentError(`It is a number from 1 to ${String(MAX_RANKS)}.`);
+}
+
 function workerOf(text: string): { readonly index: number; readonly count: number } {
   const [index = NaN, count = NaN] = /^(\d{1,4})\/(\d{1,4})$/.exec(text)?.slice(1).map(Number) ?? [];
   if (index < count) return { index, count };
@@ -86,21 +96,24 @@ async function reshard(session: Session, from: string, to: string, options: Resh
     session.show(summaryOf(plan), planText);
     return;
   }
+  await requireApart(from, to);
   const target = await openTarget(session, to, options);
   const progress = progressOf(session, source.files);
+  let uncheckedBytes = 0;
   const outcome = await runReshard({
     plan,
     paths: readKeyPaths(metadata),
     source: source.store,
     files: source.files,
     target,
-    sourceId: createHash('sha256').update(metadata).digest('hex'),
+    sourceId: sourceIdOf(metadata, source.files),
     bandBytes: BAND_BYTES,
     signal: session.signal,
     onBytes: progress.add,
+    onUnchecked: (bytes) => (uncheckedBytes += bytes),
     ...(options.worker === undefined ? {} : { worker: options.worker }),
   });
-  session.show({ ...outcome, bytes: progress.readBytes() }, (done) => doneText(done, to));
+  session.show({ ...outcome, bytes: progress.readBytes(), uncheckedBytes }, (done) => doneText(done, to));
 }
 
 async function planOf(
@@ -117,20 +130,48 @@ async function planOf(
     throw new CliError(
       `${from} is no save of PyTorch DCP (format ${format ?? 'unknown'}); only those are divided anew. "coxswain checkpoint loads" says who loads it.`,
     );
-  if (verdict === 'damaged' || verdict === 'incomplete')
+  if (verdict === 'damaged' || verdict === 'incomplete' || verdict === 'suspect')
     throw new CliError(`${from} is ${verdict}: ${findings[0]?.sentence ?? ''} Use another save.`);
-  const plan = planReshard(state, { divide: DIVISIONS[divide](ranks), pieceBytes: PIECE_BYTES, crc32 });
+  const plan = planReshard(state, {
+    divide: DIVISIONS[divide](ranks),
+    pieceBytes: Math.max(PIECE_BYTES, ranks * FILE_BYTES),
+    crc32,
+  });
   const bytes = files.find(({ path }) => path === METADATA)?.bytes ?? 0;
   return { plan, metadata: await store.read(METADATA, 0, bytes) };
+}
+
+/** Of a save that is written again under the same name, files have other times. */
+function sourceIdOf(metadata: Uint8Array, files: OpenedStore['files']): string {
+  const hash = createHash('sha256').update(metadata);
+  for (const { path, bytes, writtenMs = 0 } of files.toSorted((one, other) => (one.path < other.path ? -1 : 1)))
+    hash.update(`\n${String(bytes)} ${String(writtenMs)} ${JSON.stringify(path)}`);
+  return hash.digest('hex');
+}
+
+/** A save inside of another one is taken for a part of it. */
+async function requireApart(from: string, to: string): Promise<void> {
+  const [source, target] = [await placeOf(from), await placeOf(to)];
+  if (!source.startsWith(target) && !target.startsWith(source)) return;
+  throw new CliError(`${to} and ${from} are one in the other. Name a target outside of the source.`);
+}
+
+async function placeOf(location: string): Promise<string> {
+  if (location.startsWith('s3://')) return `${location.replace(/\/+$/, '')}/`;
+  return `${await realpath(location).catch(() => resolve(location))}/`;
 }
 
 async function openTarget(
   { env }: Session,
   to: string,
-  { region = env['AWS_REGION'] }: StoreOptions,
+  { region = env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION'] }: StoreOptions,
 ): Promise<CheckpointStore> {
   const store = await openStore(to, { region, endpoint: env['AWS_ENDPOINT_URL_S3'] ?? env['AWS_ENDPOINT_URL'] });
-  if (!store.isRemote) await mkdir(to, { recursive: true });
+  if (!store.isRemote) {
+    await mkdir(to, { recursive: true }).catch((error: unknown) => {
+      throw new CliError(`${to} cannot be made: ${error instanceof Error ? error.message : String(error)}`);
+    });
+  }
   return store;
 }
 
@@ -177,10 +218,24 @@ function planText({ bytes, pieces }: ReturnType<typeof summaryOf>): string {
   return `${table}${more}\n\n${formatBytes(bytes)} are read once and written once. Nothing was written: leave out --plan to write the save.`;
 }
 
-function doneText({ isComplete, pieces, bytes }: ReshardOutcome & { readonly bytes: number }, to: string): string {
+function doneText(
+  {
+    isComplete,
+    pieces,
+    others,
+    bytes,
+    uncheckedBytes,
+  }: ReshardOutcome & { readonly bytes: number; readonly uncheckedBytes: number },
+  to: string,
+): string {
   const found = pieces.found === 0 ? '' : `; already there: ${String(pieces.found)}`;
-  const read = `${formatBytes(bytes)} read, ${formatCount(pieces.done, 'piece')} written${found}.`;
+  const beside = others === 0 ? '' : `, ${formatCount(others, 'other file')} copied`;
+  const unchecked =
+    uncheckedBytes === 0
+      ? ''
+      : ` ${formatBytes(uncheckedBytes)} have no CRC-32 in the source, so nothing was compared.`;
+  const read = `${formatBytes(bytes)} read, ${formatCount(pieces.done, 'piece')} written${found}${beside}.${unchecked}`;
   return isComplete
     ? `The save in ${to} is complete: ${read}`
-    : `This worker's share is done, and others are not: ${read}`;
+    : `This worker finished its share: ${read} Other workers are still missing pieces.`;
 }

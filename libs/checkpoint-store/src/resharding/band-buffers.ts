@@ -34,19 +34,36 @@ export class BandBuffer {
   };
 }
 
-/** Buffers of `bandBytes`. */
+/** Buffers of `bandBytes`, at most {@link MOST_BUFFERS}: a band waits until one is free. */
 export class BandBuffers {
   readonly #bandBytes: number;
   readonly #free: BandBuffer[] = [];
+  readonly #waiting: ((buffer: BandBuffer) => void)[] = [];
+  #made = 0;
 
   constructor(bandBytes: number) {
     this.#bandBytes = bandBytes;
   }
 
   /** A buffer with one user. A band of a single element can be larger than `bandBytes`. */
-  take(bytes: number): BandBuffer {
+  async take(bytes: number): Promise<BandBuffer> {
     if (bytes > this.#bandBytes) return new BandBuffer(bytes, () => undefined).retain();
-    const free = this.#free.pop() ?? new BandBuffer(this.#bandBytes, (buffer) => this.#free.push(buffer));
-    return free.retain();
+    const free = this.#free.pop();
+    if (free !== undefined) return free.retain();
+    if (this.#made < MOST_BUFFERS) {
+      this.#made++;
+      return new BandBuffer(this.#bandBytes, (buffer) => this.#giveBack(buffer)).retain();
+    }
+    const buffer = await new Promise<BandBuffer>((resolve) => this.#waiting.push(resolve));
+    return buffer.retain();
+  }
+
+  #giveBack(buffer: BandBuffer): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free.push(buffer);
+    else next(buffer);
   }
 }
+
+/** Some are read into and one is gathered into; the others wait to be written, which needs no further one. */
+const MOST_BUFFERS = 16;

@@ -66,7 +66,7 @@ export async function* readBands(tensor: PlannedTensor, source: BandSource): Asy
 }
 
 async function readBand(tensor: PlannedTensor, band: Band, { store, places, buffers }: BandSource): Promise<ReadBand> {
-  const buffer = buffers.take(band.reads.reduce((sum, { length }) => sum + length, 0));
+  const buffer = await buffers.take(band.reads.reduce((sum, { length }) => sum + length, 0));
   const parts = await Promise.all(
     band.reads.map(async ({ chunk, box, offset, length }) => {
       const place = places[chunk];

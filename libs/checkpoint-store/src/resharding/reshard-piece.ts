@@ -9,6 +9,7 @@ import {
   type PlannedTensor,
   readCheckedItem,
   runIn,
+  type SourcePlace,
   type StoredFile,
   torchSaveFrame,
   volumeOf,
@@ -33,6 +34,8 @@ export interface Resharding {
   readonly signal?: AbortSignal;
   /** Receives bytes of elements that were read. */
   readonly onBytes?: (bytes: number) => void;
+  /** Receives bytes that have no checksum in the source. */
+  readonly onUnchecked?: (bytes: number) => void;
 }
 
 /** The source does not hold what was saved. Nothing of the piece is written. */
@@ -64,6 +67,8 @@ export async function reshardPiece(piece: PlannedPiece, work: Resharding): Promi
       throw error;
     }
   });
+  // A write can fail while nothing waits for it; it is awaited below.
+  for (const one of writing) one.catch(() => undefined);
   try {
     await fill(piece, feeds, work);
     for (const feed of feeds.values()) feed.end();
@@ -80,8 +85,8 @@ type Feeds = ReadonlyMap<string, FileFeed>;
 async function fill(piece: PlannedPiece, feeds: Feeds, work: Resharding): Promise<void> {
   const buffers = new BandBuffers(work.bandBytes);
   for (const object of piece.objects) await copyObject(object, feeds, work);
-  const envelopes = new Map<PlannedTensor, Promise<readonly ChunkSource[]>>();
-  const placesOf = (tensor: PlannedTensor): Promise<readonly ChunkSource[]> => {
+  const envelopes = new Map<PlannedTensor, Promise<readonly SourcePlace[]>>();
+  const placesOf = (tensor: PlannedTensor): Promise<readonly SourcePlace[]> => {
     const known = envelopes.get(tensor) ?? readPlaces(tensor, work);
     known.catch(() => undefined);
     envelopes.set(tensor, known);
@@ -89,7 +94,7 @@ async function fill(piece: PlannedPiece, feeds: Feeds, work: Resharding): Promis
   };
   for (const [index, tensor] of piece.tensors.entries()) {
     for (const next of piece.tensors.slice(index, index + ENVELOPES_AHEAD)) void placesOf(next);
-    await moveTensor(tensor, { places: await placesOf(tensor), feeds, work, buffers });
+    await moveTensor(tensor, { places: await inOrder(tensor, await placesOf(tensor), work), feeds, work, buffers });
     envelopes.delete(tensor);
   }
 }
@@ -102,14 +107,36 @@ async function copyObject({ object, file }: PlannedObject, feeds: Feeds, work: R
   await feedOf(feeds, file).push(bytes);
 }
 
-async function readPlaces(tensor: PlannedTensor, { source, files }: Resharding): Promise<readonly ChunkSource[]> {
-  const places: ChunkSource[] = [];
-  for (const chunk of tensor.sources) {
-    const place = await runReading(source, files, placeOfChunk(tensor, chunk));
-    const check = (bytes: Uint8Array): void => compare(tensor, place, crc32(bytes));
-    places.push(await withOrder(place, { ...tensor, sizes: chunk.sizes }, { store: source, check }));
-  }
+async function readPlaces(tensor: PlannedTensor, { source, files }: Resharding): Promise<readonly SourcePlace[]> {
+  const places: SourcePlace[] = [];
+  for (const chunk of tensor.sources) places.push(await runReading(source, files, placeOfChunk(tensor, chunk)));
   return places;
+}
+
+/** All chunks of a tensor that are in another order than row by row are in memory at the same time. */
+const MAX_TURNED_BYTES = 256 << 20;
+
+/** Puts chunks in order whose elements are stored in another one. */
+async function inOrder(
+  tensor: PlannedTensor,
+  places: readonly SourcePlace[],
+  { source }: Resharding,
+): Promise<readonly ChunkSource[]> {
+  const sizes = tensor.sources.map((chunk) => chunk.sizes);
+  const turned = places.reduce(
+    (sum, { stride }, index) => (stride === undefined ? sum : sum + volumeOf(sizes[index] ?? []) * tensor.itemBytes),
+    0,
+  );
+  if (turned > MAX_TURNED_BYTES)
+    throw new SourceDamaged(
+      `Tensor ${tensor.key} has ${String(turned)} bytes in another order than row by row; at most ${String(MAX_TURNED_BYTES)} are put in order here. Save it again with contiguous tensors.`,
+    );
+  const ready: ChunkSource[] = [];
+  for (const [index, place] of places.entries()) {
+    const check = (bytes: Uint8Array): void => compare(tensor, place, crc32(bytes));
+    ready.push(await withOrder(place, { ...tensor, sizes: sizes[index] ?? [] }, { store: source, check }));
+  }
+  return ready;
 }
 
 interface Move {
@@ -133,8 +160,9 @@ async function moveTensor(tensor: PlannedTensor, { places, feeds, work, buffers 
       read[part.chunk] = crc32(part.bytes, read[part.chunk]);
       if (part.isLast) compare(tensor, places[part.chunk], read[part.chunk] ?? 0);
       work.onBytes?.(part.bytes.length);
+      if (places[part.chunk]?.crc32 === undefined) work.onUnchecked?.(part.bytes.length);
     }
-    const gathered = buffers.take(band.writes.reduce((sum, { length }) => sum + length, 0));
+    const gathered = await buffers.take(band.writes.reduce((sum, { length }) => sum + length, 0));
     for (const write of band.writes) {
       const run = runOf(write, parts, tensor.itemBytes);
       const bytes = run ?? gather(write, parts, { itemBytes: tensor.itemBytes, bytes: gathered.carve(write.length) });

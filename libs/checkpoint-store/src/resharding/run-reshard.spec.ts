@@ -107,12 +107,12 @@ describe('a save that is divided anew', () => {
     [
       'another save',
       (target) => reshard(stored('dcp-2.15.0'), target, divideRows(2)),
-      /holds another save .* Name an empty directory\./,
+      /already holds another save\. Name an empty directory\./,
     ],
     [
-      'a part of another conversion',
+      'a part of another save',
       (target) => target.write('.coxswain-reshard', [Buffer.from('b')]),
-      /holds a part of another conversion\. Delete it, or name an empty directory\./,
+      /holds a part of another save that was not completed\. Delete it, or name an empty directory\./,
     ],
   ])('does not go over %s', async (_what, prepare, message) => {
     const target = new MemoryStore({});
@@ -120,6 +120,50 @@ describe('a save that is divided anew', () => {
     const before = new Map(target.files);
     await expect(reshard(stored('dcp-2.15.0'), target, divideRows(3))).rejects.toThrow(message);
     expect(target.files).toEqual(before);
+  });
+
+  it('of another step that is divided alike is another save', async () => {
+    const target = new MemoryStore({});
+    await reshard(stored('dcp-2.15.0'), target, divideRows(3), { sourceId: 'step-10' });
+    await expect(reshard(stored('dcp-2.15.0'), target, divideRows(3), { sourceId: 'step-20' })).rejects.toThrow(
+      /already holds another save/,
+    );
+  });
+
+  it('that lost a file is made whole again', async () => {
+    const source = stored('dcp-2.15.0');
+    const target = new MemoryStore({});
+    await reshard(source, target, divideRows(3));
+    const whole = new Map(target.files);
+    target.files.delete([...whole.keys()].find((path) => path.endsWith('.distcp')) ?? '');
+    expect(await reshard(source, target, divideRows(3))).toMatchObject({ isComplete: true, pieces: { done: 1 } });
+    expect(new Map([...target.files].toSorted())).toEqual(new Map([...whole].toSorted()));
+  });
+
+  it('keeps files that engines put beside it, and not the manifest of the old one', async () => {
+    const source = stored('dcp-2.15.0');
+    source.files.set('meta.pt', Uint8Array.of(1, 2, 3)).set('manifest.json', Uint8Array.of(4));
+    const target = new MemoryStore({});
+    expect(await reshard(source, target, divideRows(3))).toMatchObject({ others: 1 });
+    expect([target.files.get('meta.pt'), target.files.has('manifest.json')]).toEqual([Uint8Array.of(1, 2, 3), false]);
+  });
+
+  it('whose target is full is no save, and its drafts go once it is complete', async () => {
+    const source = stored('dcp-2.15.0');
+    const target = new MemoryStore({});
+    const full = Object.create(target, { write: { value: () => Promise.reject(new Error('ENOSPC')) } }) as MemoryStore;
+    await expect(reshard(source, full, divideRows(3))).rejects.toThrow('ENOSPC');
+    const draft = `__0_0.distcp.${crypto.randomUUID()}.part`;
+    target.files.set('.coxswain-reshard', Uint8Array.of()).set(draft, Uint8Array.of(1));
+    await expect(reshard(source, target, divideRows(3))).rejects.toThrow(/part of another save/);
+    target.files.delete('.coxswain-reshard');
+    target.files.delete(draft);
+    target.writesLeft = 2;
+    await reshard(source, target, divideRows(3)).catch(() => undefined);
+    target.writesLeft = Infinity;
+    target.files.set(draft, Uint8Array.of(1));
+    await reshard(source, target, divideRows(3));
+    expect([target.files.has(draft), (await look(target, 'V3')).verdict]).toEqual([false, 'sound']);
   });
 
   it('killed before any write leaves no save that counts, and goes on where it was', async () => {

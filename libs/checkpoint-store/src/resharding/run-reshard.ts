@@ -2,10 +2,12 @@
 import { createHash } from 'node:crypto';
 import {
   type KeyPath,
+  MANIFEST_FILE,
   type PlannedPiece,
   plannedState,
   RESHARD_FILE,
   type ReshardPlan,
+  type StoredFile,
   writeDcpMetadata,
 } from '@coxswain/checkpoint';
 import { StoreError } from '../store-error.ts';
@@ -26,6 +28,8 @@ export interface ReshardOutcome {
   /** The new save is complete. Otherwise other workers are not done. */
   readonly isComplete: boolean;
   readonly pieces: { readonly done: number; readonly found: number };
+  /** Files that the source's metadata does not name, copied as they are. */
+  readonly others: number;
 }
 
 const INDEX_FILE = '.metadata';
@@ -35,72 +39,105 @@ const INDEX_FILE = '.metadata';
  * @throws StoreError if the target holds something else.
  */
 export async function runReshard(work: ReshardWork): Promise<ReshardOutcome> {
-  const metadata = writeDcpMetadata({ ...plannedState(work.plan), paths: work.paths });
-  const id = idOf(work.sourceId, metadata);
-  if (await isThere(work, id, metadata)) {
-    await work.target.remove([RESHARD_FILE]);
-    return { isComplete: true, pieces: { done: 0, found: work.plan.pieces.length } };
+  const saved = { ...plannedState(work.plan), paths: work.paths };
+  const id = createHash('sha256').update(work.sourceId).update('\n').update(writeDcpMetadata(saved)).digest('hex');
+  // PyTorch's own field for the identity of a save: so a save that was made from another one is another file.
+  const metadata = writeDcpMetadata({ ...saved, saveId: id });
+  const there = await filesOf(work);
+  await requireOwn(work, there, { id, metadata });
+  const [own, isFinished] = [ownPieces(work), there.has(INDEX_FILE)];
+  let done = 0;
+  for (const piece of own) {
+    if (isWritten(piece, there)) continue;
+    await reshardPiece(piece, work);
+    done++;
   }
-  await claim(work, id);
-  let [done, found] = [0, 0];
-  for (const [index, piece] of work.plan.pieces.entries()) {
-    const { index: own = 0, count = 1 } = work.worker ?? {};
-    if (index % count !== own) continue;
-    if (await isWritten(piece, work)) found++;
-    else {
-      await reshardPiece(piece, work);
-      done++;
-    }
-  }
-  const isComplete = await arePiecesWritten(work);
-  if (isComplete) {
-    await work.target.write(INDEX_FILE, [metadata], { ifAbsent: true });
-    await work.target.remove([RESHARD_FILE]);
-  }
-  return { isComplete, pieces: { done, found } };
+  const others = await copyOthers(work, there);
+  const isComplete = await complete(work, isFinished, metadata);
+  return { isComplete, pieces: { done, found: own.length - done }, others };
 }
 
-function idOf(sourceId: string, metadata: Uint8Array): string {
-  return createHash('sha256').update(sourceId).update('\n').update(metadata).digest('hex');
+function ownPieces({ plan, worker: { index, count } = { index: 0, count: 1 } }: ReshardWork): readonly PlannedPiece[] {
+  return plan.pieces.filter((_, at) => at % count === index);
 }
 
-/** Whether the target is the new save already; an error if it is another one. */
-async function isThere({ target }: ReshardWork, id: string, metadata: Uint8Array): Promise<boolean> {
-  const files = await target.list();
-  const index = files.find(({ path }) => path === INDEX_FILE);
-  if (index === undefined) {
-    const claimed = files.some(({ path }) => path === RESHARD_FILE);
-    if (files.length === 0 || claimed) return false;
+type Files = ReadonlyMap<string, number>;
+
+async function filesOf({ target }: ReshardWork): Promise<Files> {
+  return new Map((await target.list()).map(({ path, bytes }) => [path, bytes]));
+}
+
+/** An error if the target holds something else than a part of the new save, or all of it. */
+async function requireOwn(
+  { target }: ReshardWork,
+  there: Files,
+  { id, metadata }: { readonly id: string; readonly metadata: Uint8Array },
+): Promise<void> {
+  if (there.has(INDEX_FILE)) {
+    const found = await target.read(INDEX_FILE, 0, metadata.length + 1);
+    if (Buffer.compare(found, metadata) === 0) return;
+    throw new StoreError('Changed', `${target.location} already holds another save. Name an empty directory.`);
+  }
+  const [other] = there.keys();
+  if (other !== undefined && !there.has(RESHARD_FILE))
     throw new StoreError(
       'Changed',
-      `${target.location} is not empty: it holds ${files[0]?.path ?? ''}, and no part of this save. Name an empty directory.`,
+      `${target.location} is not empty: it holds ${other}, and no part of this save. Name an empty directory.`,
     );
-  }
-  const there = await target.read(INDEX_FILE, 0, metadata.length + 1);
-  if (Buffer.compare(there, metadata) === 0) return true;
-  throw new StoreError(
-    'Changed',
-    `${target.location} holds another save (${id.slice(0, 12)} was to be written). Name an empty directory.`,
-  );
-}
-
-async function claim({ target }: ReshardWork, id: string): Promise<void> {
   if (await target.write(RESHARD_FILE, [Buffer.from(id)], { ifAbsent: true })) return;
-  const there = Buffer.from(await target.read(RESHARD_FILE, 0, 1024)).toString();
-  if (there !== id)
+  const claimed = Buffer.from(await target.read(RESHARD_FILE, 0, 1024)).toString();
+  if (claimed !== id)
     throw new StoreError(
       'Changed',
-      `${target.location} holds a part of another conversion. Delete it, or name an empty directory.`,
+      `${target.location} holds a part of another save that was not completed. Delete it, or name an empty directory.`,
     );
 }
 
 /** A file appears whole or not at all, so one of the planned size is done. */
-async function isWritten(piece: PlannedPiece, work: ReshardWork): Promise<boolean> {
-  const there = new Map((await work.target.list()).map(({ path, bytes }) => [path, bytes]));
-  return [...piece.files].every(([file, bytes]) => there.get(file) === bytes);
+function isWritten({ files }: PlannedPiece, there: Files): boolean {
+  return [...files].every(([file, bytes]) => there.get(file) === bytes);
 }
 
-async function arePiecesWritten(work: ReshardWork): Promise<boolean> {
-  const there = new Map((await work.target.list()).map(({ path, bytes }) => [path, bytes]));
-  return work.plan.pieces.every(({ files }) => [...files].every(([file, bytes]) => there.get(file) === bytes));
+/** Reads so much of another file at a time. */
+const COPY_BYTES = 4 << 20;
+
+/** Copies what engines put beside a save, such as `meta.pt`. A manifest of Coxswain lists files that the new save does not have. */
+async function copyOthers({ plan, source, files, target }: ReshardWork, there: Files): Promise<number> {
+  const named = new Set(
+    plan.pieces.flatMap(({ tensors, objects }) => [
+      ...tensors.flatMap(({ sources }) => sources.map(({ item }) => item?.file)),
+      ...objects.map(({ object }) => object.item?.file),
+    ]),
+  );
+  const isOther = ({ path, isLink }: StoredFile): boolean =>
+    !named.has(path) && !path.endsWith('.distcp') && !OWN_FILES.has(path) && isLink !== true;
+  const others = files.filter(isOther);
+  for (const { path, bytes } of others)
+    if (there.get(path) !== bytes) await target.write(path, contentOf({ source, path, bytes }));
+  return others.length;
 }
+
+const OWN_FILES: ReadonlySet<string> = new Set([INDEX_FILE, RESHARD_FILE, MANIFEST_FILE]);
+
+async function* contentOf({
+  source,
+  path,
+  bytes,
+}: Pick<ReshardWork, 'source'> & Pick<StoredFile, 'path' | 'bytes'>): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes; at += COPY_BYTES) yield await source.read(path, at, Math.min(COPY_BYTES, bytes - at));
+}
+
+/** Publishes the save if all pieces are there. Returns whether it is complete. */
+async function complete(work: ReshardWork, isFinished: boolean, metadata: Uint8Array): Promise<boolean> {
+  const there = await filesOf(work);
+  if (!work.plan.pieces.every((piece) => isWritten(piece, there))) return false;
+  // Of writers that were killed.
+  const drafts = [...there.keys()].filter((path) => DRAFT.test(path));
+  if (drafts.length > 0 && !isFinished) await work.target.remove(drafts);
+  await work.target.write(INDEX_FILE, [metadata], { ifAbsent: true });
+  await work.target.remove([RESHARD_FILE]);
+  return true;
+}
+
+/** How a directory store calls a file before it is whole. */
+const DRAFT = /^__\d+_\d+\.distcp\.[0-9a-f-]{36}\.part$/;

@@ -174,8 +174,28 @@ export class S3Store implements CheckpointStore {
   }
 }
 
+/** Requests wait here and not for a socket: the time that one waits for a socket counts as time in which the store does not answer. */
+function limited(client: S3Client): S3Client {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      if (running >= MAX_CONNECTIONS) await new Promise<void>((resolve) => waiting.push(resolve));
+      running++;
+      try {
+        return await next(args);
+      } finally {
+        running--;
+        waiting.shift()?.();
+      }
+    },
+    { step: 'initialize', name: 'limitRequests' },
+  );
+  return client;
+}
+
 function clientOf({ region, endpoint, credentials }: S3Options, silenceMs: number): S3Client {
-  return new S3Client({
+  const client = new S3Client({
     // The name of the region matters to AWS alone.
     ...(region === undefined ? endpoint !== undefined && { region: 'us-east-1' } : { region }),
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
@@ -192,6 +212,7 @@ function clientOf({ region, endpoint, credentials }: S3Options, silenceMs: numbe
       httpsAgent: { maxSockets: MAX_CONNECTIONS },
     },
   });
+  return limited(client);
 }
 
 /** Bytes of a file. */

@@ -59,20 +59,33 @@ export async function uploadParts(
   }
 }
 
+const FIRST_BYTES = 256 << 10;
+
+function grown(part: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(length);
+  larger.set(part);
+  return larger;
+}
+
 async function* partsOf(chunks: FileChunks, partBytes: number): AsyncGenerator<Uint8Array, undefined> {
-  let part = new Uint8Array(partBytes);
+  let size = partBytes;
+  // Most files are small, and hundreds are written at a time: the first part grows with what comes.
+  let part = new Uint8Array(Math.min(size, FIRST_BYTES));
   let filled = 0;
   let parts = 0;
   for await (const chunk of chunks) {
     for (let at = 0; at < chunk.length;) {
+      if (filled === part.length)
+        part = grown(part, Math.min(size, Math.max(2 * part.length, filled + chunk.length - at)));
       const piece = chunk.subarray(at, at + part.length - filled);
       part.set(piece, filled);
       filled += piece.length;
       at += piece.length;
-      if (filled < part.length) continue;
+      if (filled < size) continue;
       yield part;
       parts++;
-      part = new Uint8Array(partBytes * 2 ** Math.floor(parts / PARTS_OF_A_SIZE));
+      size = partBytes * 2 ** Math.floor(parts / PARTS_OF_A_SIZE);
+      part = new Uint8Array(size);
       filled = 0;
     }
   }

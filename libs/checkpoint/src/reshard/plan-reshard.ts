@@ -68,6 +68,8 @@ export interface PlanOptions {
 }
 
 const MOST_PROBLEMS = 8;
+/** More than a directory is good for, and more than stores list. */
+const MOST_FILES = 500_000;
 
 /**
  * The plan. Pieces are sorted by what they read, the largest first, so workers that take the next one each time end at about the same time.
@@ -84,6 +86,11 @@ export function planReshard({ tensors, objects }: SavedState, options: PlanOptio
   if (groups.length === 0) groups.push([]);
   const pieces = groups.map((group, index) => planPiece(group, index === 0 ? objects : [], { ...options, index }));
   pieces.sort((one, other) => other.bytes - one.bytes);
+  const files = pieces.reduce((sum, piece) => sum + piece.files.size, 0);
+  if (files > MOST_FILES)
+    throw new UnplannableSave([
+      `The new save would have ${String(files)} files, and at most ${String(MOST_FILES)} are written. Name fewer ranks.`,
+    ]);
   return { pieces, bytes: pieces.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 

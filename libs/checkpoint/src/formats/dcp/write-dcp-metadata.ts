@@ -12,14 +12,16 @@ export interface WrittenSave {
   readonly objects: Iterable<SavedObject>;
   /** How DCP puts names back into nested dicts and lists; undefined: its writer did not say. */
   readonly paths: ReadonlyMap<string, KeyPath> | undefined;
+  /** Identifies this save. */
+  readonly saveId?: string;
 }
 
 const metadata = (name: string): WrittenGlobal => ({ module: METADATA, name });
 const SIZE = { module: 'torch', name: 'Size' };
 const STORAGE_INFO = { module: 'torch.distributed.checkpoint.filesystem', name: '_StorageInfo' };
 
-/** The bytes of `.metadata`. Every release of PyTorch since 2.0 reads them. */
-export function writeDcpMetadata({ tensors, objects, paths }: WrittenSave): Uint8Array {
+/** The bytes of `.metadata`, which PyTorch reads since 2.3. */
+export function writeDcpMetadata({ tensors, objects, paths, saveId }: WrittenSave): Uint8Array {
   const all = { tensors: [...tensors], objects: [...objects] };
   return writePickle({
     made: metadata('Metadata'),
@@ -27,9 +29,18 @@ export function writeDcpMetadata({ tensors, objects, paths }: WrittenSave): Uint
       state_dict_metadata: { dict: statesOf(all) },
       planner_data: paths === undefined ? null : { dict: pathsOf(paths) },
       storage_data: { dict: itemsOf(all) },
-      storage_meta: null,
+      storage_meta: saveId === undefined ? null : storageMeta(saveId),
       version: '1.0.0',
     }),
+  });
+}
+
+function storageMeta(saveId: string): WrittenValue {
+  return object(metadata('StorageMeta'), {
+    checkpoint_id: null,
+    save_id: saveId,
+    load_id: null,
+    modules: { list: [] },
   });
 }
 
