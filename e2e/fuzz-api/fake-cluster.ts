@@ -1,7 +1,8 @@
 /** A cluster that has nodes, a Fabric whose GPUs are counted, and one pod’s log in each namespace: the API reads them through the Kubernetes API. It does not serve jobs, as in an outage. */
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { API_GROUP_VERSION, FABRIC_NAME } from '@coxswain/api-types';
 import { stringify } from 'yaml';
@@ -36,7 +37,10 @@ export async function startFakeCluster(kubeconfigPath: string, parts: FakeCluste
     const [path = '', query = ''] = (request.url ?? '').split('?');
     const [, namespace = '', rest = ''] = /^\/api\/v1\/namespaces\/([^/]+)\/pods(.*)$/.exec(path) ?? [];
     const collection = collections.get(path);
-    if (path === '/version') {
+    if (request.method === 'POST' && CHECKPOINTS.test(path)) {
+      answer.statusCode = 201;
+      void bodyOf(request).then((body) => sendJson(answer, asCreated(body)));
+    } else if (path === '/version') {
       sendJson(answer, { major: '1', minor: '34', gitVersion: 'v1.34.0' });
     } else if (path === `${FABRICS}/${FABRIC_NAME}`) {
       sendJson(answer, FABRIC);
@@ -79,6 +83,20 @@ function collectionsOf(nodes: readonly string[]): Collections {
     [FABRICS, { kind: 'Fabric', apiVersion: API_GROUP_VERSION, items: [FABRIC] }],
     ['/apis/resource.k8s.io/v1/resourceslices', { kind: 'ResourceSlice', apiVersion: 'resource.k8s.io/v1', items: [] }],
   ]);
+}
+
+/** Checkpoints that users adopt are made at once, unlike jobs. */
+const CHECKPOINTS = new RegExp(`^/apis/${API_GROUP_VERSION}/namespaces/[^/]+/checkpoints$`);
+
+async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return JSON.parse(Buffer.concat(parts).toString()) as Record<string, unknown>;
+}
+
+function asCreated({ metadata, ...rest }: Record<string, unknown>): object {
+  const made = { uid: randomUUID(), resourceVersion: VERSION, creationTimestamp: '2026-01-01T00:00:00Z' };
+  return { ...rest, metadata: { ...(metadata as object), ...made } };
 }
 
 function sendJson(answer: ServerResponse, body: object): void {

@@ -67,8 +67,9 @@ function changeElement(directory: string): void {
     const bytes = readFileSync(join(directory, name));
     const header = bytes.indexOf('archive/data/0');
     if (header < 0) continue;
-    // Behind the local header, whose length is a multiple of 64.
-    const at = Math.ceil((header + 'archive/data/0'.length + 4) / 64) * 64;
+    // Behind the local header, which says how long its name and its padding are.
+    const start = header - 30;
+    const at = header + bytes.readUInt16LE(start + 26) + bytes.readUInt16LE(start + 28);
     bytes[at] = (bytes[at] ?? 0) ^ 1;
     writeFileSync(join(directory, name), bytes);
     return;
