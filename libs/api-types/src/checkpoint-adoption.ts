@@ -5,8 +5,8 @@ import { ObjectName, RelativePath } from './field-names.ts';
 /** A checkpoint to adopt: a directory that no job saved. */
 export const CheckpointAdopt = z
   .strictObject({
-    name: ObjectName.regex(
-      /^(?!.*-e\d+(?:-?i\d+)?-s\d+$)/,
+    name: ObjectName.refine(
+      (name) => !/-e\d+(?:i\d+)?-s\d+$/.test(name),
       'must not end like the name of a checkpoint that a job saved, such as -e1-s40',
     ).describe('Name of the Checkpoint. Jobs name it to resume from it.'),
     namespace: ObjectName.optional().describe('Default: the first namespace of the project.'),

@@ -124,11 +124,6 @@ describe('a job that names an adopted checkpoint', () => {
       { checkpoints: [at(20, 1), adopted({ state: 'Unverified' })], ...asked, status: answered },
       'step 20',
     ],
-    [
-      'goes on from it again after its condemnation was taken back',
-      { checkpoints: [adopted({ ...read, state: 'Damaged' })], ...asked, status: answered },
-      'step 700',
-    ],
     ['forgets it with the request', { checkpoints: [at(20), adopted(read)] }, 'step 20'],
   ])('%s', (_sentence, about, want) => {
     expect(beginning(restarting(about))).toBe(want);
