@@ -195,6 +195,7 @@ class RunningOperator implements Operator {
       clock,
       pods: config.pods,
       backgroundBytesPerHour: config.backgroundBytesPerHour,
+      onCleared: (job, note) => this.#jobEvents.recordClearedCheckpoint(job, note),
       onError: (error) => log.warn({ err: error }, 'a checkpoint could not be verified; the operator retries'),
     });
     this.#retention = new RetentionController({
