@@ -8,31 +8,16 @@ import {
   GPU_RESOURCE,
   LABELS,
   POD_PATHS,
-  type RuntimeSnapshot,
-  type TrainingJob,
 } from '@coxswain/api-types';
 import { trainerImageOf, withUnprivilegedUser } from '@coxswain/runtime';
 import { launcherDelivery } from '../training-job/launcher-delivery.ts';
-import { userOf } from '../verification/verification-pod.ts';
-
-/** Where a worker runs, and as whom. */
-export interface DeletionContext {
-  readonly launcherImage: string;
-  /** User ID of containers that the runtime gives none; undefined: the user of the image. */
-  readonly user: number | undefined;
-  /** The job that saved it, if it still exists. */
-  readonly job: TrainingJob | undefined;
-  /** Of the job's newest attempt: it says as which user the trainer wrote the files. */
-  readonly runtime: RuntimeSnapshot | undefined;
-  /** The only node that may mount the claim now; undefined: any. */
-  readonly node: string | undefined;
-}
+import { userOf, type WorkerContext } from '../worker-pods/worker-context.ts';
 
 const VOLUME = 'coxswain-checkpoints';
 const MAX_NAME = 253;
 const RESOURCES = { requests: { cpu: '100m', memory: '256Mi' }, limits: { cpu: '1', memory: '512Mi' } };
 /** Time to delete: 100,000 files at 50 a second. */
-export const DELETION_SECONDS = 3_600;
+const DELETION_SECONDS = 3_600;
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -45,7 +30,7 @@ export function deletionPodName({ metadata }: Checkpoint): string {
  * A pod that deletes one save and can do nothing else: it may write to the folder of this save alone, sees the rest of the claim read-only, and has no token. A
  * save that is thought to be gone is not mounted, because the kubelet would create its folder.
  */
-export function deletionPod(checkpoint: Checkpoint, survivors: readonly Checkpoint[], context: DeletionContext): Json {
+export function deletionPod(checkpoint: Checkpoint, survivors: readonly Checkpoint[], context: WorkerContext): Json {
   const { metadata, spec, status } = checkpoint;
   const isMounted = status?.absent === undefined;
   const saveOf = ({ spec: { path, manifestSha256 } }: Checkpoint) => ({ path, manifestSha256 });

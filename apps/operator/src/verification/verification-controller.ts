@@ -1,5 +1,5 @@
 /** Verifies checkpoints in pods of their own, on request, in doubt and in the background, and records what they find. */
-import { ANNOTATIONS, type Checkpoint, LABELS, type TrainingJob, type WorkerAnswer } from '@coxswain/api-types';
+import { ANNOTATIONS, type Checkpoint, LABELS, type TrainingJob, WorkerAnswer } from '@coxswain/api-types';
 import { isFoundBroken } from '@coxswain/checkpoint';
 import { isAlreadyExists, isConflict, isNotFound, isRefusal, sleep, type Clock, type KubeClient } from '@coxswain/kube';
 import type { KubeObject } from '@coxswain/kube';
@@ -16,17 +16,10 @@ import {
 import { safeText } from '@coxswain/safe-text';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { checkpointsPath, podsPath } from '../cluster/paths.ts';
-import { ClaimPlaces } from './claim-places.ts';
-import { workerPod, workerPodName, type WorkerContext } from './verification-pod.ts';
-import {
-  answerOf,
-  deadlineSeconds,
-  describeFailure,
-  describeWaiting,
-  isOwnedBy,
-  nodeOf,
-  type WorkerPod,
-} from './worker-pod.ts';
+import { type ClaimPlace, ClaimPlaces } from '../worker-pods/claim-places.ts';
+import type { WorkerContext } from '../worker-pods/worker-context.ts';
+import { isOwnedBy, nodeOf, outcomeOf, type WorkerPod } from '../worker-pods/worker-pod.ts';
+import { workerPod, workerPodName } from './verification-pod.ts';
 
 /** Parts of the controller. `client` must reject writes while this process does not lead. */
 export interface VerificationControllerParts {
@@ -42,8 +35,6 @@ export interface VerificationControllerParts {
 }
 
 const INTERVAL_MS = 10_000;
-/** Time in which a pod has to start. */
-const START_MS = 900_000;
 /** Between two tries of the same checkpoint that came to nothing. */
 const AGAIN_MS = 3_600_000;
 /** The same if no user waits for it: in the background, and on the node that found the checkpoint broken. */
@@ -164,33 +155,19 @@ export class VerificationController {
 
   /** Returns whether the pod is over: its answer is recorded and it is deleted. */
   async #observe(checkpoint: CheckpointObject, pod: WorkerPod): Promise<boolean> {
-    const outcome = this.#outcomeOf(pod);
+    const outcome = outcomeOf(pod, this.#parts.clock.now(), (json) => WorkerAnswer.safeParse(json).data);
     if (outcome === 'running') return false;
-    if (typeof outcome !== 'string' && isRecorded(checkpoint, pod)) {
+    if ('answer' in outcome && isRecorded(checkpoint, pod)) {
       await this.#delete(pod);
       return true;
     }
     // Before it is recorded: what is wanted after that, such as the view of another node, is another try.
     this.#retryLater(this.#wantedOf(checkpoint));
-    if (typeof outcome === 'string') await this.#giveUp(checkpoint, outcome);
-    else await this.#record(checkpoint, pod, outcome);
+    if ('problem' in outcome) await this.#giveUp(checkpoint, outcome.problem);
+    else await this.#record(checkpoint, pod, outcome.answer);
     // After the status, so that a crash in between repeats the reading and not the verification.
     await this.#delete(pod);
     return true;
-  }
-
-  /** The answer, or why there is none. */
-  #outcomeOf(pod: WorkerPod): 'running' | WorkerAnswer | (string & {}) {
-    const phase = pod.status?.phase;
-    if (phase === 'Succeeded' || phase === 'Failed') return answerOf(pod) ?? describeFailure(pod);
-    const ageMs = this.#nowMs() - Date.parse(pod.metadata.creationTimestamp ?? '');
-    if (phase === 'Running') {
-      // The kubelet ends it at its deadline, unless its node is gone. Such a pod must not keep the place of another.
-      const isLost = ageMs > START_MS + 1_000 * deadlineSeconds(pod);
-      return isLost ? 'its pod did not end by its deadline' : 'running';
-    }
-    const isLate = ageMs > START_MS;
-    return isLate ? `its pod did not start within ${START_MS / 60_000} minutes${describeWaiting(pod)}` : 'running';
   }
 
   async #record(checkpoint: CheckpointObject, pod: WorkerPod, answer: WorkerAnswer): Promise<void> {
@@ -236,7 +213,7 @@ export class VerificationController {
   async #start(wanted: WantedVerification): Promise<boolean> {
     const { checkpoint } = wanted;
     const { namespace } = checkpoint.metadata;
-    const place = await this.#places.placeOf(wanted);
+    const place = await this.#placeOf(wanted);
     if ('waits' in place) {
       await this.#wait(wanted, place.waits);
       return false;
@@ -264,11 +241,16 @@ export class VerificationController {
   /** A save of a claim that a job has begun to use is read later. Returns whether its pod is deleted. */
   async #givesWay(wanted: WantedVerification, pod: WorkerPod): Promise<boolean> {
     if (wanted.why !== 'Background') return false;
-    const place = await this.#places.placeOf(wanted);
+    const place = await this.#placeOf(wanted);
     if (!('waits' in place)) return false;
     await this.#wait(wanted, place.waits);
     await this.#delete(pod);
     return true;
+  }
+
+  #placeOf({ checkpoint, otherThan, why }: WantedVerification): Promise<ClaimPlace> {
+    // A pod that holds a claim on one node keeps the pods of a job from another.
+    return this.#places.placeOf(checkpoint, { access: 'read', otherThan, yieldsToJobs: why === 'Background' });
   }
 
   async #wait(wanted: WantedVerification, why: string): Promise<void> {
@@ -278,7 +260,7 @@ export class VerificationController {
       return;
     }
     this.#notBefore.set(tryKey(wanted), nowMs + WAITS_MS);
-    const status = withUndone(wanted.checkpoint, why);
+    const status = withUndone(wanted.checkpoint, `${why}; the verification waits until it is free.`);
     if (status !== undefined) await this.#write(wanted.checkpoint, status);
   }
 
