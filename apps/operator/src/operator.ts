@@ -1,6 +1,6 @@
-/** A little over 400 lines: it makes every part of the operator and connects them. */
-import { ANNOTATIONS, versionProblem } from '@coxswain/api-types';
-import { createKubeClient, LeaderLease, sleep, systemClock, type Clock, type KubeClient } from '@coxswain/kube';
+/** Makes every part of the operator and connects them. */
+import { versionProblem } from '@coxswain/api-types';
+import { createKubeClient, sleep, systemClock, type Clock, type KubeClient } from '@coxswain/kube';
 import { type EndArbiter, NOTICE_RULES } from '@coxswain/lifecycle';
 import type { ClusterScheduler } from '@coxswain/scheduling';
 import type { Logger } from '@coxswain/telemetry';
@@ -8,6 +8,8 @@ import { createClusterCache, type ClusterCache } from './cluster/cluster-cache.t
 import { leadingClient } from './cluster/leading-client.ts';
 import type { Config } from './config/config.ts';
 import { FabricController } from './fabric/fabric-controller.ts';
+import { CheckpointControllers } from './process/checkpoint-controllers.ts';
+import { createLease } from './process/create-lease.ts';
 import { JobEventRecorder } from './process/job-event-recorder.ts';
 import { GoodputRecorder } from './process/goodput-recorder.ts';
 import { hungReasons } from './process/hung-reasons.ts';
@@ -19,8 +21,6 @@ import { Reporting } from './process/reporting.ts';
 import { waitForServer } from './process/wait-for-server.ts';
 import { WakeUps } from './process/wake-ups.ts';
 import { QUARANTINE_MESSAGES, QuarantineController } from './quarantine/quarantine-controller.ts';
-import { RetentionController } from './retention/retention-controller.ts';
-import { VerificationController } from './verification/verification-controller.ts';
 import { createClusterScheduler, createEndArbiter } from './training-job/cluster-scheduler.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
 import { PodSweep } from './training-job/pod-sweep.ts';
@@ -92,8 +92,7 @@ class RunningOperator implements Operator {
   readonly #fabric: FabricController;
   readonly #quarantine: QuarantineController;
   readonly #nodeRequests: NodeRequests;
-  readonly #verification: VerificationController;
-  readonly #retention: RetentionController;
+  readonly #checkpoints: CheckpointControllers;
   readonly #reporting: Reporting;
   readonly #jobs: JobLoop;
   readonly #wakeUps: WakeUps;
@@ -141,7 +140,7 @@ class RunningOperator implements Operator {
     this.#scheduler = createClusterScheduler(this.#cache, clock);
     this.#arbiter = createEndArbiter(this.#cache, clock);
     this.#leadership = new Leadership({
-      lease: this.#newLease(),
+      lease: createLease(config, { client: this.#client, clock, log }),
       clock,
       syncCache: (signal) => this.#cache.informers.refresh(signal),
       work: (term, signal) => this.#work(term, signal),
@@ -189,22 +188,8 @@ class RunningOperator implements Operator {
       onNews: (key) => this.#jobs.wake(key, 'normal'),
       onError: (error) => log.warn({ err: error }, 'a ProvisioningRequest could not be written; the operator retries'),
     });
-    this.#verification = new VerificationController({
-      client,
-      cache: this.#cache,
-      clock,
-      pods: config.pods,
-      backgroundBytesPerHour: config.backgroundBytesPerHour,
-      onError: (error) => log.warn({ err: error }, 'a checkpoint could not be verified; the operator retries'),
-    });
-    this.#retention = new RetentionController({
-      client,
-      cache: this.#cache,
-      clock,
-      pods: config.pods,
-      announce: (regarding, reason, about) => this.#jobEvents.recordRetention(regarding, reason, about),
-      onError: (error) => log.warn({ err: error }, 'retention of checkpoints failed; the operator retries'),
-    });
+    const jobEvents = this.#jobEvents;
+    this.#checkpoints = new CheckpointControllers({ config, client, cache: this.#cache, clock, log, jobEvents });
     this.#reporting = new Reporting({
       config,
       client: this.#client,
@@ -342,8 +327,7 @@ class RunningOperator implements Operator {
       this.#fabric.run(signal),
       this.#quarantine.run(signal),
       this.#nodeRequests.run(signal),
-      this.#verification.run(signal),
-      this.#retention.run(signal),
+      this.#checkpoints.run(signal),
     ];
     await this.#jobs.run(signal);
     await Promise.all(beside);
@@ -390,23 +374,6 @@ class RunningOperator implements Operator {
           },
           warnOfRuntime: (job, note) => this.#jobEvents.warnOfRuntime(job, note),
         }),
-    });
-  }
-
-  #newLease(): LeaderLease {
-    const { lease, namespace, identity, reports } = this.#config;
-    return new LeaderLease({
-      client: this.#client,
-      namespace,
-      name: lease.name,
-      identity,
-      annotations: { [ANNOTATIONS.reportUrl]: reports.ownUrl },
-      leaseDurationMs: lease.durationMs,
-      renewDeadlineMs: lease.renewDeadlineMs,
-      retryPeriodMs: lease.retryPeriodMs,
-      clock: this.#clock,
-      random: Math.random,
-      onError: (error) => this.#log.warn({ err: error }, 'the lease could not be read or written'),
     });
   }
 

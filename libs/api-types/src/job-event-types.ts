@@ -79,6 +79,10 @@ export const OPERATOR_EVENTS = {
     type: 'Warning',
     meaning: 'The API server rejected an action for the job; the message has its words.',
   },
+  CheckpointCleared: {
+    type: 'Normal',
+    meaning: 'The only node that found other content in a checkpoint finds all of its bytes right, an hour later.',
+  },
   CheckpointDeleted: { type: 'Normal', meaning: 'Retention deleted a save of the job and its Checkpoint.' },
   CheckpointKept: {
     type: 'Warning',

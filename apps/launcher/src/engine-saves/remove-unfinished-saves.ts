@@ -1,6 +1,6 @@
 /** Removes saves that earlier runs of the job began and did not complete, so that they do not fill its claim. */
 import { constants, type Dirent } from 'node:fs';
-import { access, lstat, open, readdir, rm } from 'node:fs/promises';
+import { access, lstat, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import {
   type EngineFormat,
@@ -13,7 +13,7 @@ import {
   saveLocations,
   unmarkedSaves,
 } from '@coxswain/checkpoint';
-import { describeTruncated, filesBelow, textOf } from './saved-files.ts';
+import { describeTruncated, filesBelow, textOf, withOpenFile } from './saved-files.ts';
 
 /** Folder of a run below the job's own folder, as `saveDirectoryOf` (libs/checkpoint) names it: epoch, and incarnation from the second one. */
 const RUN = /^epoch-(\d{1,9})(?:-(\d{1,9}))?$/;
@@ -101,15 +101,20 @@ async function pathsBelow(directory: string, folder: string): Promise<readonly s
 
 async function hasBrokenFile(directory: string): Promise<boolean> {
   const files = (await filesBelow(directory)) ?? [];
-  if (files.some(({ bytes }) => bytes === 0) || (await describeTruncated(directory, files)) !== undefined) return true;
+  for (const { path } of files.filter(({ bytes }) => bytes === 0))
+    if (await isEmpty(join(directory, path))) return true;
+  if ((await describeTruncated(directory, files)) !== undefined) return true;
   const weights = files.filter(({ path }) => path.endsWith('.safetensors'));
-  for (const { path, bytes } of weights) if (await isCutOff(join(directory, path), bytes)) return true;
+  for (const { path } of weights) if (await isCutOff(join(directory, path))) return true;
   return false;
 }
 
-async function isCutOff(path: string, bytes: number): Promise<boolean> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
-  try {
+async function isEmpty(path: string): Promise<boolean> {
+  return await withOpenFile(path, (_file, bytes) => Promise.resolve(bytes === 0));
+}
+
+async function isCutOff(path: string): Promise<boolean> {
+  return await withOpenFile(path, async (file, bytes) => {
     const readTo = async (end: number): Promise<Uint8Array> => {
       const { buffer, bytesRead } = await file.read(Buffer.alloc(end), 0, end, 0);
       return buffer.subarray(0, bytesRead);
@@ -117,9 +122,7 @@ async function isCutOff(path: string, bytes: number): Promise<boolean> {
     const end = headEnd(await readTo(LENGTH_BYTES));
     if (end === undefined) return false;
     return end > bytes || (lastTensorEnd(await readTo(end)) ?? 0) > bytes;
-  } finally {
-    await file.close();
-  }
+  });
 }
 
 /** Asked by name: a network file system may list a folder as it was. */

@@ -1,6 +1,6 @@
 /** The files in the directory of a save. */
 import { constants } from 'node:fs';
-import { open, opendir, readdir, readFile, stat } from 'node:fs/promises';
+import { type FileHandle, open, opendir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   END_BYTES,
@@ -76,37 +76,49 @@ async function* pathsBelow(directory: string, folder: string): AsyncGenerator<st
 
 /** Why a file is truncated, for formats whose bytes show it; undefined if no file is known to be truncated. */
 export async function describeTruncated(directory: string, files: readonly SavedFile[]): Promise<string | undefined> {
-  for (const { path, bytes } of files) {
+  for (const { path } of files) {
     const check = wholenessCheck(path);
-    if (check === 'archive' && (await endsEarly(join(directory, path), bytes))) return `${path} is cut off`;
-    if (check === 'json' && !(await isJson(join(directory, path), bytes))) return `${path} is cut off`;
+    if (check === 'archive' && (await endsEarly(join(directory, path)))) return `${path} is cut off`;
+    if (check === 'json' && !(await isJson(join(directory, path)))) return `${path} is cut off`;
   }
   return undefined;
 }
 
-async function endsEarly(path: string, bytes: number): Promise<boolean> {
+/**
+ * Opens a file and gives it to `read` with its size. A network file system asks its server for a file that is opened: the size of a listing can be an old one,
+ * by which a file that is whole seems to be cut off.
+ */
+export async function withOpenFile<T>(path: string, read: (file: FileHandle, bytes: number) => Promise<T>): Promise<T> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
+    return await read(file, (await file.stat()).size);
+  } finally {
+    await file.close();
+  }
+}
+
+async function endsEarly(path: string): Promise<boolean> {
+  return await withOpenFile(path, async (file, bytes) => {
     const ends = [0, Math.max(0, bytes - END_BYTES)].map(async (position) => {
       const { buffer, bytesRead } = await file.read(Buffer.alloc(END_BYTES), 0, END_BYTES, position);
       return buffer.subarray(0, bytesRead);
     });
     const [head = Buffer.alloc(0), tail = Buffer.alloc(0)] = await Promise.all(ends);
     return isTruncated(head, tail);
-  } finally {
-    await file.close();
-  }
+  });
 }
 
-async function isJson(path: string, bytes: number): Promise<boolean> {
-  if (bytes > MOST_JSON_BYTES) return true;
-  try {
-    parsePythonJson(await readFile(path, 'utf8'));
-    return true;
-  } catch (error) {
-    if (error instanceof SyntaxError) return false;
-    throw error;
-  }
+async function isJson(path: string): Promise<boolean> {
+  return await withOpenFile(path, async (file, bytes) => {
+    if (bytes > MOST_JSON_BYTES) return true;
+    try {
+      parsePythonJson(await file.readFile('utf8'));
+      return true;
+    } catch (error) {
+      if (error instanceof SyntaxError) return false;
+      throw error;
+    }
+  });
 }
 
 /** The result of `act`; undefined if a file is gone, because engines delete their oldest saves. */

@@ -91,6 +91,11 @@ export class JobEventRecorder {
     this.#record(job, 'RanksUnwell', { action: 'Judge', note });
   }
 
+  /** Records that a checkpoint is no longer suspect. */
+  recordClearedCheckpoint(job: TrainingJob, note: string): void {
+    this.#record(job, 'CheckpointCleared', { action: 'Verify', note });
+  }
+
   /** Records placements that claim the job but that its status does not record. Repeated only if they change. */
   recordUnrecordedPlacements(job: TrainingJob, note: string | undefined): void {
     const { name, namespace, uid } = job.metadata;

@@ -2,14 +2,14 @@ import type { Checkpoint, CheckpointResourceStatus, OperatorEvent, TrainingJob }
 import { type Clock, isConflict, isNotFound, keyOf, type KubeClient, type KubeObject } from '@coxswain/kube';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { checkpointsPath } from '../cluster/paths.ts';
-import type { DeletionContext } from './deletion-pod.ts';
+import type { WorkerContext } from '../worker-pods/worker-context.ts';
 
 /** Parts of retention. `client` must reject writes while this process does not lead. */
 export interface RetentionParts {
   readonly client: Pick<KubeClient, 'get' | 'list' | 'create' | 'delete' | 'replace'>;
   readonly cache: Pick<ClusterCache, 'checkpoints' | 'jobs' | 'placements' | 'pods'>;
   readonly clock: Clock;
-  readonly pods: Pick<DeletionContext, 'launcherImage' | 'user'>;
+  readonly pods: Pick<WorkerContext, 'launcherImage' | 'user'>;
   /** Records an Event of the job, or of the Checkpoint if the job is gone. */
   readonly announce: (regarding: KubeObject, reason: OperatorEvent, about: RetentionEvent) => void;
   readonly onError: (error: unknown) => void;

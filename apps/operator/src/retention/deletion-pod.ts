@@ -8,24 +8,13 @@ import {
   GPU_RESOURCE,
   LABELS,
   POD_PATHS,
-  type RuntimeSnapshot,
-  type TrainingJob,
 } from '@coxswain/api-types';
 import { trainerImageOf, withUnprivilegedUser } from '@coxswain/runtime';
 import { launcherDelivery } from '../training-job/launcher-delivery.ts';
-import { userOf } from '../verification/verification-pod.ts';
+import { userOf, type WorkerContext } from '../worker-pods/worker-context.ts';
 
 /** Where a worker runs, and as whom. */
-export interface DeletionContext {
-  readonly launcherImage: string;
-  /** User ID of containers that the runtime gives none; undefined: the user of the image. */
-  readonly user: number | undefined;
-  /** The job that saved it, if it still exists. */
-  readonly job: TrainingJob | undefined;
-  /** Of the job's newest attempt: it says as which user the trainer wrote the files. */
-  readonly runtime: RuntimeSnapshot | undefined;
-  /** The only node that may mount the claim now; undefined: any. */
-  readonly node: string | undefined;
+export interface DeletionContext extends WorkerContext {
   /** Another worker was to delete it, some time ago. */
   readonly isAgain?: boolean;
 }
@@ -34,7 +23,7 @@ const VOLUME = 'coxswain-checkpoints';
 const MAX_NAME = 253;
 const RESOURCES = { requests: { cpu: '100m', memory: '256Mi' }, limits: { cpu: '1', memory: '512Mi' } };
 /** Time to delete: 100,000 files at 50 a second. */
-export const DELETION_SECONDS = 3_600;
+const DELETION_SECONDS = 3_600;
 
 type Json = Readonly<Record<string, unknown>>;
 

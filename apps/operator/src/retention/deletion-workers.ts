@@ -1,12 +1,12 @@
 /** Pods that delete saves: their creation, their answers, and what becomes of the Checkpoint. */
-import { type Checkpoint, type DeletionAnswer, LABELS } from '@coxswain/api-types';
+import { ANNOTATIONS, type Checkpoint, DeletionAnswer, DeletionQuestion, LABELS } from '@coxswain/api-types';
 import { isAlreadyExists, isRefusal, keyOf, type KubeObject } from '@coxswain/kube';
 import { survivorsOf, withAbsence, withDeletionProblem, withDeletionTakenBack } from '@coxswain/lifecycle';
 import { checkpointsPath, podsPath } from '../cluster/paths.ts';
 import type { CheckpointObject, CheckpointWrites, RetentionParts } from './checkpoint-writes.ts';
-import { outcomeOf, questionOf } from './deletion-outcome.ts';
-import { DELETION_WORKER, type DeletionContext, deletionPod, deletionPodName } from './deletion-pod.ts';
-import { placeOf, type WorkerPod } from './retention-reads.ts';
+import { type ClaimPlace, ClaimPlaces } from '../worker-pods/claim-places.ts';
+import { isOwnedBy, outcomeOf, parsed, type WorkerPod } from '../worker-pods/worker-pod.ts';
+import { type DeletionContext, DELETION_WORKER, deletionPod, deletionPodName } from './deletion-pod.ts';
 
 /** Pods at once: each deletes from storage that jobs save to. */
 const MOST_IN_ALL = 4;
@@ -19,9 +19,11 @@ export type RunningPods = Map<string, number>;
 export class DeletionWorkers {
   readonly #parts: RetentionParts;
   readonly #writes: CheckpointWrites;
+  readonly #places: ClaimPlaces;
 
   constructor(parts: RetentionParts, writes: CheckpointWrites) {
     this.#parts = parts;
+    this.#places = new ClaimPlaces(parts);
     this.#writes = writes;
   }
 
@@ -52,15 +54,19 @@ export class DeletionWorkers {
 
   /** Returns whether the pod is over: its answer is recorded and it is deleted. */
   async #observe(checkpoint: CheckpointObject, pod: WorkerPod): Promise<boolean> {
-    const outcome = outcomeOf(pod, this.#parts.clock.now());
-    if (outcome === 'running') return false;
-    if ('problem' in outcome) await this.#giveUp(checkpoint, outcome.problem);
-    else if (outcome.outcome === 'Deleted') await this.#deleteObject(checkpoint, outcome);
-    else if (outcome.outcome === 'Unfinished') await this.#giveUp(checkpoint, outcome.why ?? 'it gives no reason');
-    else await this.#takeBack(checkpoint, pod, outcome);
+    const ended = outcomeOf(pod, this.#parts.clock.now(), (json) => DeletionAnswer.safeParse(json).data);
+    if (ended === 'running') return false;
+    if ('problem' in ended) await this.#giveUp(checkpoint, ended.problem);
+    else await this.#apply(checkpoint, pod, ended.answer);
     // After the status, so that a crash in between repeats the work of the pod and not the deletion of other saves.
     await this.#writes.deleteIfPresent(podsPath(pod.metadata), pod.metadata.uid);
     return true;
+  }
+
+  async #apply(checkpoint: CheckpointObject, pod: WorkerPod, answer: DeletionAnswer): Promise<void> {
+    if (answer.outcome === 'Deleted') await this.#deleteObject(checkpoint, answer);
+    else if (answer.outcome === 'Unfinished') await this.#giveUp(checkpoint, answer.why ?? 'it gives no reason');
+    else await this.#takeBack(checkpoint, pod, answer);
   }
 
   async #deleteObject(checkpoint: CheckpointObject, { files = 0 }: DeletionAnswer): Promise<void> {
@@ -111,9 +117,15 @@ export class DeletionWorkers {
     });
   }
 
+  /** Where the save can be deleted now. */
+  async placeOf(checkpoint: Checkpoint): Promise<ClaimPlace> {
+    const place = await this.#places.placeOf(checkpoint, { access: 'write' });
+    return 'waits' in place ? { waits: `${place.waits}; the deletion waits until it is free` } : place;
+  }
+
   /** Another pod for a deletion whose pod is gone. */
   async #restart(checkpoint: CheckpointObject): Promise<boolean> {
-    const place = await placeOf(checkpoint, this.#parts);
+    const place = await this.placeOf(checkpoint);
     if ('waits' in place) return false;
     const survivors = survivorsOf(checkpoint, this.#parts.cache.checkpoints.all());
     return await this.createPod(checkpoint, survivors, { node: place.node, isAgain: true });
@@ -152,9 +164,7 @@ export function countRunning(running: RunningPods, { metadata: { namespace = '' 
   running.set(namespace, (running.get(namespace) ?? 0) + 1);
 }
 
-/** A pod of the same name that another program made says nothing of the save. */
-function isOwnedBy({ metadata }: WorkerPod, checkpoint: Checkpoint): boolean {
-  return (metadata.ownerReferences ?? []).some(
-    ({ kind, uid }) => kind === 'Checkpoint' && uid === checkpoint.metadata.uid,
-  );
+/** What the pod was asked, as the operator wrote it. */
+function questionOf({ metadata }: WorkerPod): DeletionQuestion | undefined {
+  return parsed(metadata.annotations?.[ANNOTATIONS.deletion], (json) => DeletionQuestion.safeParse(json).data);
 }

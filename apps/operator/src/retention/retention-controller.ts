@@ -16,7 +16,7 @@ import {
 import { type CheckpointObject, CheckpointWrites, type RetentionParts } from './checkpoint-writes.ts';
 import { countRunning, DeletionWorkers, hasRoom, type RunningPods } from './deletion-workers.ts';
 import { RetentionPolicies } from './retention-policies.ts';
-import { placeOf, readView } from './retention-reads.ts';
+import { readView } from './retention-reads.ts';
 
 const INTERVAL_MS = 30_000;
 /** Between the order and its start everything is read and decided again: a gang that is about to start has written its Placement by then. */
@@ -138,7 +138,7 @@ export class RetentionController {
       return;
     }
     if (now.getTime() - Date.parse(deletion.orderedAt) < GRACE_MS || !hasRoom(checkpoint, running)) return;
-    const place = await placeOf(checkpoint, this.#parts);
+    const place = await this.#workers.placeOf(checkpoint);
     if ('waits' in place) return await this.#writes.writeIfNew(checkpoint, withDeletionProblem(status, place.waits));
     const started = await this.#writes.write(checkpoint, withDeletionStarted(status, now.toISOString()));
     if (await this.#workers.createPod(started, plan.survivors, { node: place.node })) countRunning(running, checkpoint);

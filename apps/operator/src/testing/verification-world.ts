@@ -29,6 +29,7 @@ export class VerificationWorld {
   script = new CacheScript();
   readonly api = new FakeKubeApi();
   readonly errors: unknown[] = [];
+  readonly cleared: string[] = [];
   backgroundBytesPerHour = 0;
   /** What the controller calls in place of the server. */
   client: VerificationControllerParts['client'] = this.api;
@@ -41,6 +42,7 @@ export class VerificationWorld {
       clock: this.script.clock,
       pods: { launcherImage: 'launcher', user: 1000 },
       backgroundBytesPerHour: this.backgroundBytesPerHour,
+      onCleared: (_job, note) => this.cleared.push(note),
       onError: (error) => this.errors.push(error),
     });
   }

@@ -1,7 +1,7 @@
-import { type Checkpoint, CheckpointResourceSpec, LABELS } from '@coxswain/api-types';
+import { type Checkpoint, CheckpointResourceSpec, LABELS, type TrainingJob } from '@coxswain/api-types';
 import { aTrainingJob, aVerification } from '@coxswain/api-types/testing';
 import { aCheckpoint } from '@coxswain/checkpoint/testing';
-import { KubeApiError } from '@coxswain/kube';
+import { KubeApiError, type KubeObject } from '@coxswain/kube';
 import { checkpointsPath, claimsPath, podsPath } from '../cluster/paths.ts';
 import { DAMAGED, namespace, SOUND, VerificationWorld } from '../testing/verification-world.ts';
 
@@ -229,6 +229,74 @@ describe('other content', () => {
     expect(world.status()?.verification).toMatchObject({ verdict: 'sound', node: 'node-b' });
     await world.reconcile();
     expect(world.pods).toEqual([]);
+  });
+});
+
+describe('other content that the only node of a cluster finds', () => {
+  const podsGo = async (world: VerificationWorld): Promise<void> => {
+    for (const { metadata } of world.pods)
+      await world.api.delete(podsPath({ namespace, name: metadata.name }), { uid: metadata.uid ?? '' });
+  };
+  const found = async (): Promise<VerificationWorld> => {
+    const world = await asked();
+    world.script.cache.jobs.cached.upsert(aTrainingJob() as TrainingJob & KubeObject);
+    await world.ends({ version: 1, verification: DAMAGED }, 'node-a');
+    await world.script.clock.advance(3_500_000);
+    await world.reconcile();
+    expect(JSON.stringify(world.pods[0]?.spec.affinity)).toContain('node-a');
+    await podsGo(world);
+    await world.script.clock.advance(100_001);
+    await world.reconcile();
+    return world;
+  };
+
+  it('is read again by it an hour later, and taken back, with an Event, if all bytes are right', async () => {
+    const world = await found();
+    expect(world.pods.map(({ spec }) => spec.affinity)).toEqual([undefined]);
+    await world.ends({ version: 1, verification: SOUND }, 'node-a');
+    expect(world.status()).toMatchObject({ state: 'Complete', verification: { verdict: 'sound' } });
+    expect([world.status()?.suspect, world.cleared]).toEqual([
+      undefined,
+      [expect.stringMatching(/^Node node-a .* no longer suspect\.$/) as string],
+    ]);
+  });
+
+  it('stays if it is found again, and is then read once a day', async () => {
+    const world = await found();
+    await world.ends({ version: 1, verification: DAMAGED }, 'node-a');
+    expect([world.status()?.suspect?.evidence.length, world.cleared]).toEqual([1, []]);
+    for (let hour = 0; hour < 23; hour++) {
+      await world.script.clock.advance(3_600_000);
+      await world.reconcile();
+      expect(world.pods.filter(({ spec }) => spec.affinity === undefined)).toEqual([]);
+      await podsGo(world);
+    }
+  });
+
+  it('is not taken back by it if trainers found it, and no worker', async () => {
+    const evidence = {
+      epoch: 1,
+      node: 'node-a',
+      kind: 'ContentDiffers',
+      path: 'w',
+      expected: 'a',
+      found: 'b',
+    } as const;
+    const world = await asked('V3', {
+      state: 'Complete',
+      verification: aVerification({ level: 'V1', at: '2020-01-01T00:00:00Z' }),
+      suspect: { reason: 'ContentDiffers', evidence: [evidence] },
+    });
+    await world.ends({ version: 1, verification: SOUND }, 'node-a');
+    expect(world.status()).toMatchObject({ verification: { level: 'V3' }, suspect: { evidence: [evidence] } });
+  });
+
+  it('is not taken back by a read within the hour', async () => {
+    const world = await asked();
+    await world.ends({ version: 1, verification: DAMAGED }, 'node-a');
+    await world.reconcile();
+    await world.ends({ version: 1, verification: SOUND }, 'node-a');
+    expect([world.status()?.suspect?.reason, world.cleared]).toEqual(['ContentDiffers', []]);
   });
 });
 

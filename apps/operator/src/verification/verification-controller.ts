@@ -1,16 +1,11 @@
 /** Verifies checkpoints in pods of their own, on request, in doubt and in the background, and records what they find. */
-import {
-  ANNOTATIONS,
-  type Checkpoint,
-  LABELS,
-  MAX_TERMINATION_MESSAGE_BYTES,
-  type TrainingJob,
-  WorkerAnswer,
-} from '@coxswain/api-types';
+import { ANNOTATIONS, type Checkpoint, LABELS, type TrainingJob, WorkerAnswer } from '@coxswain/api-types';
+import { isFoundBroken } from '@coxswain/checkpoint';
 import { isAlreadyExists, isConflict, isNotFound, isRefusal, sleep, type Clock, type KubeClient } from '@coxswain/kube';
 import type { KubeObject } from '@coxswain/kube';
 import {
   backgroundVerifications,
+  doesClear,
   isFinished,
   verificationsInTurn,
   type WantedVerification,
@@ -18,11 +13,13 @@ import {
   withUndone,
   withVerdict,
 } from '@coxswain/lifecycle';
-import { parseForeignJson, safeText } from '@coxswain/safe-text';
+import { safeText } from '@coxswain/safe-text';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { checkpointsPath, podsPath } from '../cluster/paths.ts';
-import { ClaimPlaces } from './claim-places.ts';
-import { MOST_SECONDS, workerPod, workerPodName, type WorkerContext } from './verification-pod.ts';
+import { type ClaimPlace, ClaimPlaces } from '../worker-pods/claim-places.ts';
+import type { WorkerContext } from '../worker-pods/worker-context.ts';
+import { isOwnedBy, nodeOf, outcomeOf, type WorkerPod } from '../worker-pods/worker-pod.ts';
+import { workerPod, workerPodName } from './verification-pod.ts';
 
 /** Parts of the controller. `client` must reject writes while this process does not lead. */
 export interface VerificationControllerParts {
@@ -32,33 +29,22 @@ export interface VerificationControllerParts {
   readonly pods: Pick<WorkerContext, 'launcherImage' | 'user'>;
   /** Bytes that workers may read in an hour before none is started in the background; 0: none is. */
   readonly backgroundBytesPerHour: number;
+  /** Called when the only node that found other content finds all bytes right. */
+  readonly onCleared: (job: TrainingJob, note: string) => void;
   readonly onError: (error: unknown) => void;
 }
 
 const INTERVAL_MS = 10_000;
-/** Time in which a pod has to start. */
-const START_MS = 900_000;
 /** Between two tries of the same checkpoint that came to nothing. */
 const AGAIN_MS = 3_600_000;
-/** The same in the background, where no user waits. */
-const AGAIN_IN_BACKGROUND_MS = 86_400_000;
+/** The same if no user waits for it: in the background, and on the node that found the checkpoint broken. */
+const AGAIN_RARELY_MS = 86_400_000;
 /** Between two looks at a claim that is mounted elsewhere, or at a pod of another program that has the name. */
 const WAITS_MS = 60_000;
 const WAITS_IN_BACKGROUND_MS = 600_000;
 const MOST_REASON_CHARACTERS = 512;
 
 type CheckpointObject = Checkpoint & KubeObject;
-
-/** A pod of a worker, as much as is read of it. Everything in it can be hostile, because its image is a user's. */
-interface WorkerPod extends KubeObject {
-  readonly spec?: { readonly nodeName?: unknown; readonly activeDeadlineSeconds?: unknown };
-  readonly status?: {
-    readonly phase?: unknown;
-    readonly reason?: unknown;
-    readonly conditions?: unknown;
-    readonly containerStatuses?: unknown;
-  };
-}
 
 /** One pod for each checkpoint at most, found by its name. No state is kept but when to try again, so that another leader goes on. */
 export class VerificationController {
@@ -101,7 +87,7 @@ export class VerificationController {
       if (pod === undefined || !isOwnedBy(pod, checkpoint)) continue;
       await this.#attempt(async () => {
         if (await this.#observe(checkpoint, pod)) return;
-        const wanted = wantedOf(checkpoint);
+        const wanted = this.#wantedOf(checkpoint);
         if (await this.#givesWay(wanted, pod)) return;
         const { namespace = '' } = checkpoint.metadata;
         running.set(namespace, [...(running.get(namespace) ?? []), wanted.why]);
@@ -112,16 +98,26 @@ export class VerificationController {
   }
 
   #wanted(checkpoints: readonly CheckpointObject[]): readonly WantedVerification[] {
-    const wanted = wantedVerifications(checkpoints);
+    const wanted = wantedVerifications(checkpoints, this.#nowMs());
     const asked = new Set(wanted.map(({ checkpoint }) => checkpoint));
     const background = backgroundVerifications(checkpoints, {
       bytesPerHour: this.#parts.backgroundBytesPerHour,
-      nowMs: this.#parts.clock.now().getTime(),
+      nowMs: this.#nowMs(),
       hasJob: (checkpoint) => this.#livingJobOf(checkpoint) !== undefined,
     });
     return [...wanted, ...background.filter(({ checkpoint }) => !asked.has(checkpoint as CheckpointObject))].filter(
       (one) => this.#isDue(one),
     );
+  }
+
+  /** Why a checkpoint has a pod. What no user asked for, and is not in doubt, is read in the background. */
+  #wantedOf(checkpoint: CheckpointObject): WantedVerification {
+    const [wanted] = wantedVerifications([checkpoint], this.#nowMs());
+    return wanted ?? { checkpoint, level: 'V2', why: 'Background', otherThan: [] };
+  }
+
+  #nowMs(): number {
+    return this.#parts.clock.now().getTime();
   }
 
   #isDue(wanted: WantedVerification): boolean {
@@ -159,33 +155,19 @@ export class VerificationController {
 
   /** Returns whether the pod is over: its answer is recorded and it is deleted. */
   async #observe(checkpoint: CheckpointObject, pod: WorkerPod): Promise<boolean> {
-    const outcome = this.#outcomeOf(pod);
+    const outcome = outcomeOf(pod, this.#parts.clock.now(), (json) => WorkerAnswer.safeParse(json).data);
     if (outcome === 'running') return false;
-    if (typeof outcome !== 'string' && isRecorded(checkpoint, pod)) {
+    if ('answer' in outcome && isRecorded(checkpoint, pod)) {
       await this.#delete(pod);
       return true;
     }
     // Before it is recorded: what is wanted after that, such as the view of another node, is another try.
-    this.#retryLater(wantedOf(checkpoint));
-    if (typeof outcome === 'string') await this.#giveUp(checkpoint, outcome);
-    else await this.#record(checkpoint, pod, outcome);
+    this.#retryLater(this.#wantedOf(checkpoint));
+    if ('problem' in outcome) await this.#giveUp(checkpoint, outcome.problem);
+    else await this.#record(checkpoint, pod, outcome.answer);
     // After the status, so that a crash in between repeats the reading and not the verification.
     await this.#delete(pod);
     return true;
-  }
-
-  /** The answer, or why there is none. */
-  #outcomeOf(pod: WorkerPod): 'running' | WorkerAnswer | (string & {}) {
-    const phase = pod.status?.phase;
-    if (phase === 'Succeeded' || phase === 'Failed') return answerOf(pod) ?? describeFailure(pod);
-    const ageMs = this.#parts.clock.now().getTime() - Date.parse(pod.metadata.creationTimestamp ?? '');
-    if (phase === 'Running') {
-      // The kubelet ends it at its deadline, unless its node is gone. Such a pod must not keep the place of another.
-      const isLost = ageMs > START_MS + 1_000 * deadlineSeconds(pod);
-      return isLost ? 'its pod did not end by its deadline' : 'running';
-    }
-    const isLate = ageMs > START_MS;
-    return isLate ? `its pod did not start within ${START_MS / 60_000} minutes${describeWaiting(pod)}` : 'running';
   }
 
   async #record(checkpoint: CheckpointObject, pod: WorkerPod, answer: WorkerAnswer): Promise<void> {
@@ -202,10 +184,16 @@ export class VerificationController {
     };
     const epoch = Math.max(checkpoint.spec.epoch, this.#jobOf(checkpoint)?.status?.epoch ?? 0);
     await this.#write(checkpoint, withVerdict(checkpoint, { verification: seen, contents, files, epoch }));
+    const job = this.#livingJobOf(checkpoint);
+    if (job !== undefined && checkpoint.status !== undefined && doesClear(checkpoint.status, seen))
+      this.#parts.onCleared(
+        job,
+        `Node ${node ?? ''} found other content in ${checkpoint.metadata.name}. It has read all bytes again, at least an hour later, and they are right. The checkpoint is no longer suspect.`,
+      );
   }
 
   async #giveUp(checkpoint: CheckpointObject, why: string, kind: 'Unread' | 'Rejected' = 'Unread'): Promise<void> {
-    const wanted = wantedOf(checkpoint);
+    const wanted = this.#wantedOf(checkpoint);
     const isBackground = wanted.why === 'Background';
     if (isBackground) this.#notBefore.set(backgroundKey(wanted), this.#parts.clock.monotonicMs() + AGAIN_MS);
     // Of what no user asked for, only what a pod could not read is reported.
@@ -215,7 +203,9 @@ export class VerificationController {
   }
 
   #retryLater(wanted: WantedVerification): void {
-    const afterMs = wanted.why === 'Background' ? AGAIN_IN_BACKGROUND_MS : AGAIN_MS;
+    // It ends only when the same node finds it sound, and each try reads all bytes.
+    const isRepeated = wanted.why === 'Suspected' && wanted.otherThan.length === 0 && isFoundBroken(wanted.checkpoint);
+    const afterMs = wanted.why === 'Background' || isRepeated ? AGAIN_RARELY_MS : AGAIN_MS;
     this.#notBefore.set(tryKey(wanted), this.#parts.clock.monotonicMs() + afterMs);
   }
 
@@ -223,7 +213,7 @@ export class VerificationController {
   async #start(wanted: WantedVerification): Promise<boolean> {
     const { checkpoint } = wanted;
     const { namespace } = checkpoint.metadata;
-    const place = await this.#places.placeOf(wanted);
+    const place = await this.#placeOf(wanted);
     if ('waits' in place) {
       await this.#wait(wanted, place.waits);
       return false;
@@ -251,11 +241,16 @@ export class VerificationController {
   /** A save of a claim that a job has begun to use is read later. Returns whether its pod is deleted. */
   async #givesWay(wanted: WantedVerification, pod: WorkerPod): Promise<boolean> {
     if (wanted.why !== 'Background') return false;
-    const place = await this.#places.placeOf(wanted);
+    const place = await this.#placeOf(wanted);
     if (!('waits' in place)) return false;
     await this.#wait(wanted, place.waits);
     await this.#delete(pod);
     return true;
+  }
+
+  #placeOf({ checkpoint, otherThan, why }: WantedVerification): Promise<ClaimPlace> {
+    // A pod that holds a claim on one node keeps the pods of a job from another.
+    return this.#places.placeOf(checkpoint, { access: 'read', otherThan, yieldsToJobs: why === 'Background' });
   }
 
   async #wait(wanted: WantedVerification, why: string): Promise<void> {
@@ -265,7 +260,7 @@ export class VerificationController {
       return;
     }
     this.#notBefore.set(tryKey(wanted), nowMs + WAITS_MS);
-    const status = withUndone(wanted.checkpoint, why);
+    const status = withUndone(wanted.checkpoint, `${why}; the verification waits until it is free.`);
     if (status !== undefined) await this.#write(wanted.checkpoint, status);
   }
 
@@ -325,21 +320,8 @@ function backgroundKey({ checkpoint }: WantedVerification): string {
   return `background ${checkpoint.metadata.namespace ?? ''} ${checkpoint.spec.claimName}`;
 }
 
-/** Why a checkpoint has a pod. What no user asked for, and is not in doubt, is read in the background. */
-function wantedOf(checkpoint: CheckpointObject): WantedVerification {
-  const [wanted] = wantedVerifications([checkpoint]);
-  return wanted ?? { checkpoint, level: 'V2', why: 'Background', otherThan: [] };
-}
-
 function podKey(checkpoint: Checkpoint): string {
   return keyOf({ ...checkpoint.metadata, name: workerPodName(checkpoint) });
-}
-
-/** A pod of the same name that somebody else made says nothing of the checkpoint. */
-function isOwnedBy({ metadata }: WorkerPod, checkpoint: Checkpoint): boolean {
-  return (metadata.ownerReferences ?? []).some(
-    ({ kind, uid }) => kind === 'Checkpoint' && uid === checkpoint.metadata.uid,
-  );
 }
 
 /** Whether an operator that ended before it deleted the pod has written its verdict: a second one would count as another verification. */
@@ -347,50 +329,4 @@ function isRecorded({ status }: Checkpoint, pod: WorkerPod): boolean {
   const { verification } = status ?? {};
   if (verification?.by !== 'Worker' || verification.node !== nodeOf(pod)) return false;
   return Date.parse(verification.at) >= Date.parse(pod.metadata.creationTimestamp ?? '');
-}
-
-function nodeOf({ spec }: WorkerPod): string | undefined {
-  return text(spec?.nodeName);
-}
-
-function answerOf(pod: WorkerPod): WorkerAnswer | undefined {
-  const { containerStatuses } = pod.status ?? {};
-  const [status] = Array.isArray(containerStatuses) ? (containerStatuses as unknown[]) : [];
-  const message = text(field(field(field(status, 'state'), 'terminated'), 'message'));
-  if (message === undefined || Buffer.byteLength(message) > MAX_TERMINATION_MESSAGE_BYTES) return undefined;
-  try {
-    const parsed = WorkerAnswer.safeParse(parseForeignJson(message));
-    return parsed.success ? parsed.data : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function deadlineSeconds({ spec }: WorkerPod): number {
-  const seconds = spec?.activeDeadlineSeconds;
-  return typeof seconds === 'number' ? seconds : MOST_SECONDS;
-}
-
-function describeFailure(pod: WorkerPod): string {
-  const { containerStatuses, reason } = pod.status ?? {};
-  const [status] = Array.isArray(containerStatuses) ? (containerStatuses as unknown[]) : [];
-  const why = text(field(field(field(status, 'state'), 'terminated'), 'reason')) ?? text(reason);
-  return `its pod ended without an answer${why === undefined ? '' : ` (${safeText(why, 64)})`}`;
-}
-
-function describeWaiting(pod: WorkerPod): string {
-  const { conditions } = pod.status ?? {};
-  const scheduled = Array.isArray(conditions)
-    ? (conditions as unknown[]).find((one) => field(one, 'type') === 'PodScheduled')
-    : undefined;
-  const message = text(field(scheduled, 'message'));
-  return message === undefined ? '' : `: ${safeText(message, 256)}`;
-}
-
-function field(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -11,26 +11,14 @@ import {
   POD_ENV,
   POD_PATHS,
   type RuntimeSnapshot,
-  type TrainingJob,
   type WorkerQuestion,
 } from '@coxswain/api-types';
 import type { WantedVerification } from '@coxswain/lifecycle';
 import { trainerImageOf, withUnprivilegedUser } from '@coxswain/runtime';
 import { bucketEnvironment } from '../training-job/pod-manifest.ts';
 import { launcherDelivery } from '../training-job/launcher-delivery.ts';
-
-/** Where a worker runs, and as whom. */
-export interface WorkerContext {
-  readonly launcherImage: string;
-  /** User ID of containers that the runtime gives none; undefined: the user of the image. */
-  readonly user: number | undefined;
-  /** The job that saved it, if it still exists. */
-  readonly job: TrainingJob | undefined;
-  /** Of the job's newest attempt: it says as which user the trainer wrote the files. */
-  readonly runtime: RuntimeSnapshot | undefined;
-  /** The only node that may mount the claim now; undefined: any. */
-  readonly node: string | undefined;
-}
+import { record, userOf, type WorkerContext } from '../worker-pods/worker-context.ts';
+import { MOST_SECONDS } from '../worker-pods/worker-pod.ts';
 
 const VOLUME = 'coxswain-checkpoints';
 const MAX_NAME = 253;
@@ -39,8 +27,6 @@ const RESOURCES = { requests: { cpu: '100m', memory: '512Mi' }, limits: { cpu: '
 /** Slower storage is no storage to train on. */
 const BYTES_PER_SECOND = 20e6;
 const LEAST_SECONDS = 600;
-/** Longest time that a pod may run. */
-export const MOST_SECONDS = 86_400;
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -128,33 +114,6 @@ function deadlineSeconds(checkpoint: Checkpoint): number {
   const { spec, status } = checkpoint;
   const bytes = isAdopted(checkpoint) ? (status?.files?.bytes ?? Infinity) : spec.bytes;
   return Math.min(MOST_SECONDS, LEAST_SECONDS + Math.ceil(bytes / BYTES_PER_SECOND));
-}
-
-const USER_FIELDS = ['runAsUser', 'runAsGroup', 'runAsNonRoot', 'fsGroup', 'supplementalGroups'];
-
-/** What a runtime says of the user that wrote the files. Nothing else of it is needed to read them. */
-export function userOf(runtime: RuntimeSnapshot | undefined): {
-  readonly pod: Json;
-  readonly trainer: Json;
-  readonly imagePullSecrets?: unknown;
-} {
-  const spec = record(record(runtime?.template)['spec']);
-  const containers = Array.isArray(spec['containers']) ? spec['containers'].map(record) : [];
-  const trainer = containers.find(({ name }) => name === CONTAINERS.trainer) ?? {};
-  const secrets = spec['imagePullSecrets'];
-  return {
-    pod: userFields(spec['securityContext']),
-    trainer: userFields(trainer['securityContext']),
-    ...(secrets === undefined ? {} : { imagePullSecrets: secrets }),
-  };
-}
-
-function userFields(context: unknown): Json {
-  return Object.fromEntries(Object.entries(record(context)).filter(([field]) => USER_FIELDS.includes(field)));
-}
-
-function record(value: unknown): Json {
-  return typeof value === 'object' && value !== null ? (value as Json) : {};
 }
 
 function affinity(node: string | undefined, otherThan: readonly string[]): Json {

@@ -1,85 +1,178 @@
-import { deletionOrder, type StoredFile } from '@coxswain/checkpoint';
+import { createHash } from 'node:crypto';
+import { CheckpointManifest, describeUnlisted, MANIFEST_FILE, UPLOAD_FILE } from '@coxswain/checkpoint';
 import type { CheckpointStore } from '../checkpoint-store.ts';
-import { StoreError } from '../store-error.ts';
+import { chunksOf, copyInOrder, writeOnce } from './copy-steps.ts';
 
-/** Bytes that are held at a time. */
-const PART_BYTES = 4 << 20;
-
-/** Ends the name of a file that is not written to its end. */
-const DRAFT = /\.[0-9a-f-]{36}\.part$/;
-
-/** A copy of a save, and what happens while it is made. */
-export interface SaveCopy {
-  readonly from: CheckpointStore;
-  /** Files of the save. */
-  readonly files: readonly StoredFile[];
-  readonly to: CheckpointStore;
-  readonly onBytes?: (bytes: number) => void;
-  readonly signal?: AbortSignal;
-  /** Verifies the copy before it counts as a save: its data, with the marker files of the original. Rejects if it is not sound. */
-  readonly verify: (store: Pick<CheckpointStore, 'isRemote' | 'read'>) => Promise<void>;
+/** A save, and the SHA-256 of the manifest that lists its files. */
+export interface SaveToCopy {
+  /** The same in both stores. */
+  readonly folder: string;
+  readonly manifestSha256: string;
 }
+
+/** Where a save is copied from and to. */
+export interface CopyOptions {
+  readonly from: CheckpointStore;
+  readonly to: CheckpointStore;
+  /** Ends the copy, which can be repeated later. */
+  readonly signal?: AbortSignal | undefined;
+  /** Bytes that were copied, and all bytes of the save. */
+  readonly onProgress?: (copied: number, all: number) => void;
+}
+
+/** A file of the save is not what its manifest says. */
+export class SaveDiffers extends Error {
+  readonly path: string;
+  readonly expected: string;
+  readonly found: string;
+
+  constructor(path: string, { expected, found, location }: Differing) {
+    super(`${path} in ${location} has ${found}, not ${expected}`);
+    this.name = 'SaveDiffers';
+    this.path = path;
+    this.expected = expected;
+    this.found = found;
+  }
+}
+
+interface Differing {
+  readonly expected: string;
+  readonly found: string;
+  readonly location: string;
+}
+
+type ManifestFile = CheckpointManifest['files'][number];
+
+/** A file in a store costs two parts of 16 MiB of memory while it is copied. */
+const FILES_AT_ONCE = 4;
+/** A manifest of 16,384 ranks with three files each has about 8 MB. */
+const MAX_MANIFEST_BYTES = 64 << 20;
 
 /**
- * Copies a save: data first, then {@link SaveCopy.verify}, then the marker files without which nothing loads it. If it is interrupted, the same call
- * goes on; files that are there and equal stay. Nothing that differs is overwritten.
+ * Copies a save: first a marker, then every file, and the manifest last, if the other store lists each file with its size. So a save without a
+ * manifest is no save. It can be repeated after any interruption, and copies only what is not there. Every byte that is copied is compared with the SHA-256
+ * that the manifest has.
+ * @throws SaveDiffers if a file is not what the manifest says; StoreError if a store does not answer.
  */
-export async function copySave(copy: SaveCopy): Promise<{ readonly copied: number; readonly present: number }> {
-  const { from, files, to } = copy;
-  const byPath = new Map(files.map((file) => [file.path, file]));
-  const there = new Map((await to.list()).map((file) => [file.path, file]));
-  const link = files.find(({ isLink }) => isLink === true);
-  if (link !== undefined) throw refusal(`${link.path} of ${from.location} is a link, which is not copied`);
-  // A directory store that was killed leaves the draft of a file, which is no part of a save.
-  const drafts = [...there.keys()].filter((path) => DRAFT.test(path) && byPath.has(path.replace(DRAFT, '')));
-  const foreign = [...there.keys()].find((path) => !byPath.has(path) && !drafts.includes(path));
-  if (foreign !== undefined)
-    throw refusal(`${to.location} holds ${foreign}, which is not of this save. Name an empty place`);
-  const { markers, data } = deletionOrder(files.map(({ path }) => path));
-  const counts = { copied: 0, present: 0 };
-  const put = async (path: string): Promise<void> => {
-    copy.signal?.throwIfAborted();
-    const file = byPath.get(path);
-    if (file === undefined) return;
-    const found = there.get(path);
-    if (found === undefined && (await to.write(path, chunksOf(copy, file), { ifAbsent: true }))) counts.copied++;
-    else if (await isEqual(copy, file, found)) counts.present++;
-    else throw refusal(`${path} in ${to.location} differs from the file of the save. Name another place, or delete it`);
+export async function copySave({ folder, manifestSha256 }: SaveToCopy, options: CopyOptions): Promise<void> {
+  const { from, to } = options;
+  const manifestPath = `${folder}/${MANIFEST_FILE}`;
+  const sources = await filesIn(from, folder);
+  const text = await readManifest(from, { folder, manifestSha256, bytes: sources.get(MANIFEST_FILE) });
+  const manifest = parseManifest(text);
+  const there = await filesIn(to, folder);
+  if (there.has(MANIFEST_FILE)) await readManifest(to, { folder, manifestSha256, bytes: there.get(MANIFEST_FILE) });
+  const isOfThisSave = there.has(MANIFEST_FILE) || (await isMarkedFor(to, folder, manifestSha256));
+  const wanted = manifest.files.filter(({ path, bytes }) => !isOfThisSave || there.get(path) !== bytes);
+  const marker = `${folder}/${UPLOAD_FILE}`;
+  if (wanted.length > 0 || !there.has(MANIFEST_FILE)) {
+    // A file of another save could have the same size.
+    if (!isOfThisSave) await to.remove(wanted.flatMap(({ path }) => (there.has(path) ? `${folder}/${path}` : [])));
+    await to.write(marker, [new TextEncoder().encode(manifestSha256)]);
+    await copyInOrder({
+      writeData: () => copyFiles(wanted, { ...options, folder, sources }),
+      verify: () => requireListed(manifest, { to, folder }),
+      publish: async () => {
+        const requireEqual = async (): Promise<void> =>
+          void (await readManifest(to, { folder, manifestSha256, bytes: text.length }));
+        await writeOnce(to, { path: manifestPath, chunks: () => [text], requireEqual });
+      },
+      signal: options.signal,
+    });
+  }
+  await to.remove([marker]);
+}
+
+async function requireListed(
+  manifest: CheckpointManifest,
+  { to, folder }: Pick<CopyOptions, 'to'> & Pick<SaveToCopy, 'folder'>,
+): Promise<void> {
+  const missing = describeUnlisted(manifest, await filesIn(to, folder));
+  if (missing !== undefined) throw new Error(`${to.location}/${folder} is not complete after the copy: ${missing}`);
+}
+
+/** Whether a store has the manifest, and each file that it lists with its size. */
+export async function hasSave(store: CheckpointStore, save: SaveToCopy): Promise<boolean> {
+  try {
+    const files = await filesIn(store, save.folder);
+    const text = await readManifest(store, { ...save, bytes: files.get(MANIFEST_FILE) });
+    return describeUnlisted(parseManifest(text), files) === undefined;
+  } catch (error) {
+    if (error instanceof SaveDiffers) return false;
+    throw error;
+  }
+}
+
+function parseManifest(text: Uint8Array): CheckpointManifest {
+  return CheckpointManifest.parse(JSON.parse(new TextDecoder().decode(text)));
+}
+
+/** Sizes by path below the folder. */
+async function filesIn(store: CheckpointStore, folder: string): Promise<ReadonlyMap<string, number>> {
+  const files = await store.list(folder);
+  return new Map(
+    files.filter(({ isLink }) => isLink !== true).map(({ path, bytes }) => [path.slice(folder.length + 1), bytes]),
+  );
+}
+
+async function readManifest(
+  store: CheckpointStore,
+  { folder, manifestSha256, bytes }: SaveToCopy & { readonly bytes: number | undefined },
+): Promise<Uint8Array> {
+  const path = `${folder}/${MANIFEST_FILE}`;
+  const expected = `SHA-256 ${manifestSha256}`;
+  const { location } = store;
+  if (bytes === undefined) throw new SaveDiffers(path, { expected, found: 'no file', location });
+  const text = await store.read(path, 0, Math.min(bytes, MAX_MANIFEST_BYTES));
+  const found = createHash('sha256').update(text).digest('hex');
+  if (found !== manifestSha256) throw new SaveDiffers(path, { expected, found: `SHA-256 ${found}`, location });
+  return text;
+}
+
+async function isMarkedFor(store: CheckpointStore, folder: string, manifestSha256: string): Promise<boolean> {
+  if (!(await filesIn(store, folder)).has(UPLOAD_FILE)) return false;
+  const text = await store.read(`${folder}/${UPLOAD_FILE}`, 0, manifestSha256.length);
+  return new TextDecoder().decode(text) === manifestSha256;
+}
+
+interface Copying extends CopyOptions {
+  readonly folder: string;
+  readonly sources: ReadonlyMap<string, number>;
+}
+
+async function copyFiles(wanted: readonly ManifestFile[], copying: Copying): Promise<void> {
+  const all = wanted.reduce((sum, { bytes }) => sum + bytes, 0);
+  const queue = [...wanted];
+  let copied = 0;
+  let failed = false;
+  const onBytes = (bytes: number): void => copying.onProgress?.((copied += bytes), all);
+  const work = async (): Promise<void> => {
+    for (let file = queue.shift(); file !== undefined && !failed; file = queue.shift()) {
+      try {
+        await copyFile(file, copying, onBytes);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
   };
-  for (const path of data) await put(path);
-  const isMarker = new Set(markers);
-  await copy.verify({
-    isRemote: from.isRemote || to.isRemote,
-    read: (path, offset, length) => (isMarker.has(path) ? from : to).read(path, offset, length),
-  });
-  await to.remove(drafts);
-  for (const path of markers) await put(path);
-  return counts;
+  await allSettled(Array.from({ length: FILES_AT_ONCE }, work));
 }
 
-function refusal(what: string): StoreError {
-  return new StoreError('InvalidLocation', `${what}.`);
+/** Waits for all, so that nothing is written after the first error was reported. */
+async function allSettled(works: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(works)) if (result.status === 'rejected') throw result.reason;
 }
 
-async function* chunksOf({ from, onBytes, signal }: SaveCopy, { path, bytes }: StoredFile): AsyncGenerator<Uint8Array> {
-  for (let offset = 0; offset < bytes; offset += PART_BYTES) {
-    signal?.throwIfAborted();
-    const length = Math.min(PART_BYTES, bytes - offset);
-    const part = await from.read(path, offset, length);
-    if (part.length !== length) throw refusal(`${path} of ${from.location} became shorter while it was copied`);
-    onBytes?.(part.length);
-    yield part;
-  }
-}
-
-/** `found`: as it was listed; undefined: it appeared since. */
-async function isEqual(copy: SaveCopy, file: StoredFile, found: StoredFile | undefined): Promise<boolean> {
-  if (found?.isLink === true || (found !== undefined && found.bytes !== file.bytes)) return false;
-  let offset = 0;
-  for await (const part of chunksOf(copy, file)) {
-    const other = await copy.to.read(file.path, offset, part.length);
-    if (Buffer.compare(part, other) !== 0) return false;
-    offset += part.length;
-  }
-  return true;
+async function copyFile(
+  file: ManifestFile,
+  { from, to, folder, sources, signal }: Copying,
+  onBytes: (bytes: number) => void,
+): Promise<void> {
+  const path = `${folder}/${file.path}`;
+  const differs = (expected: string, found: string): SaveDiffers =>
+    new SaveDiffers(path, { expected, found, location: from.location });
+  const found = sources.get(file.path);
+  if (found !== file.bytes) throw differs(`${file.bytes} bytes`, found === undefined ? 'no file' : `${found} bytes`);
+  await to.write(path, chunksOf(from, { ...file, path }, { onBytes, signal, differs }));
 }

@@ -35,7 +35,9 @@ export function usesOf(view: RetentionView): Uses {
     noteWeights(job, checkpoints, note);
   }
   for (const name of view.readByPods) note(name, 'a pod reads it');
-  for (const { checkpoint } of wantedVerifications(checkpoints)) note(checkpoint.metadata.name, 'it is to be verified');
+  // Time decides which node reads it, not whether one does.
+  for (const { checkpoint } of wantedVerifications(checkpoints, 0))
+    note(checkpoint.metadata.name, 'it is to be verified');
   noteSharedFolders(checkpoints, note);
   return uses;
 }

@@ -11,6 +11,7 @@ import {
 } from '@coxswain/api-types';
 import { isAsClose, isFoundBroken } from '@coxswain/checkpoint';
 import { safeText } from '@coxswain/safe-text';
+import { isOld } from './wanted-verifications.ts';
 
 /** What a worker found. */
 export interface WorkerVerdict {
@@ -41,8 +42,9 @@ export function withVerdict({ spec, status }: Checkpoint, verdict: WorkerVerdict
     // Files that changed since then were never read as closely.
     before.files?.sha256 === files?.sha256;
   const suspect = isBroken && before.state === 'Complete' ? suspicionOf(before, evidenceOf(spec, verdict)) : undefined;
+  const { suspect: _, ...unsuspected } = before;
   return {
-    ...before,
+    ...(doesClear(before, verification) ? unsuspected : before),
     ...(suspect === undefined ? {} : { suspect }),
     ...(isKept ? {} : { verification }),
     ...(contents === undefined ? {} : { contents: withGroups(contents, before.contents) }),
@@ -59,6 +61,25 @@ function withGroups(contents: CheckpointContents, before: CheckpointContents | u
 /** An adopted checkpoint that was read is no longer unverified. */
 function readStatus(status: CheckpointResourceStatus): CheckpointResourceStatus {
   return status.state === 'Unverified' ? { ...status, state: 'Complete' } : status;
+}
+
+/**
+ * Whether a verification takes back what the same node found: no other node found other content, and after an hour a worker on that node finds all bytes right.
+ * On a cluster of one node, no other verification can.
+ */
+export function doesClear(before: CheckpointResourceStatus, now: CheckpointVerification): boolean {
+  const { suspect, verification: earlier } = before;
+  return (
+    now.verdict === 'sound' &&
+    now.by === 'Worker' &&
+    now.node !== undefined &&
+    isAsClose(now.level, 'V3') &&
+    suspect?.reason === 'ContentDiffers' &&
+    suspect.evidence.every(({ node }) => node === now.node) &&
+    isFoundBroken({ status: before }) &&
+    earlier?.node === now.node &&
+    isOld(earlier, Date.parse(now.at))
+  );
 }
 
 /** The status of a checkpoint that no worker could verify, which says nothing of its bytes; undefined: it says so already, or another message counts more. */

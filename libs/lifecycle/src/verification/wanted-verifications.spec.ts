@@ -21,5 +21,5 @@ it.each<[what: string, checkpoint: Checkpoint, want: readonly string[]]>([
     [],
   ],
 ])('an adopted checkpoint is %s', (_what, checkpoint, want) => {
-  expect(wantedVerifications([checkpoint]).map(({ why, level }) => `${why} ${level}`)).toEqual(want);
+  expect(wantedVerifications([checkpoint], 0).map(({ why, level }) => `${why} ${level}`)).toEqual(want);
 });

@@ -1,5 +1,5 @@
 /** Which checkpoints does a worker verify, how closely, and on which nodes not? */
-import { type Checkpoint, isAdopted, type VerificationLevel } from '@coxswain/api-types';
+import { type Checkpoint, type CheckpointVerification, isAdopted, type VerificationLevel } from '@coxswain/api-types';
 import { isAsClose, isFoundBroken, pendingVerification } from '@coxswain/checkpoint';
 
 /** A verification that a worker is to do. */
@@ -12,18 +12,20 @@ export interface WantedVerification {
   readonly otherThan: readonly string[];
 }
 
+/** After which a node may contradict a verification of its own. */
+const OLD_MS = 3_600_000;
 /** Reads little of a directory that nobody has read yet; a user can ask for more. */
 const ADOPTED_LEVEL: VerificationLevel = 'V2';
 
 /** Those that users asked for or adopted, and those in doubt. Which of them is next is a matter of turns. */
-export function wantedVerifications(checkpoints: readonly Checkpoint[]): readonly WantedVerification[] {
+export function wantedVerifications(checkpoints: readonly Checkpoint[], nowMs: number): readonly WantedVerification[] {
   return checkpoints
     .filter(
       ({ metadata, spec, status }) =>
         metadata.deletionTimestamp === undefined && (status !== undefined || isAdopted({ spec })),
     )
     .filter(({ status }) => status?.deletion === undefined)
-    .flatMap((checkpoint) => requestOf(checkpoint) ?? adoptionOf(checkpoint) ?? doubtOf(checkpoint) ?? []);
+    .flatMap((checkpoint) => requestOf(checkpoint) ?? adoptionOf(checkpoint) ?? doubtOf(checkpoint, nowMs) ?? []);
 }
 
 function requestOf(checkpoint: Checkpoint): WantedVerification | undefined {
@@ -41,8 +43,11 @@ function adoptionOf(checkpoint: Checkpoint): WantedVerification | undefined {
   return { checkpoint, level: ADOPTED_LEVEL, why: 'Adopted', otherThan: [] };
 }
 
-/** One that a node found damaged, or that could not be loaded: all of its bytes are read once by another node. */
-function doubtOf(checkpoint: Checkpoint): WantedVerification | undefined {
+/**
+ * One that a node found damaged, or that could not be loaded: another node reads all of its bytes once. If no other node has done so within an hour, the cluster
+ * may have none: then the same node reads them again.
+ */
+function doubtOf(checkpoint: Checkpoint, nowMs: number): WantedVerification | undefined {
   const { state, suspect, verification } = checkpoint.status ?? {};
   if (state !== 'Complete') return undefined;
   const nodes = new Set(
@@ -54,5 +59,11 @@ function doubtOf(checkpoint: Checkpoint): WantedVerification | undefined {
   if (!isUnconfirmed && !isDoubted) return undefined;
   const node = isFoundBroken(checkpoint) ? verification?.node : undefined;
   if (node !== undefined) nodes.add(node);
-  return { checkpoint, level: 'V3', why: 'Suspected', otherThan: [...nodes] };
+  const isAlone = nodes.size === 1 && isFoundBroken(checkpoint) && isOld(verification, nowMs);
+  return { checkpoint, level: 'V3', why: 'Suspected', otherThan: isAlone ? [] : [...nodes] };
+}
+
+/** Whether a node may contradict its own verification: its page cache and its mounts can have changed since. */
+export function isOld(verification: CheckpointVerification | undefined, nowMs: number): boolean {
+  return verification !== undefined && nowMs - Date.parse(verification.at) >= OLD_MS;
 }

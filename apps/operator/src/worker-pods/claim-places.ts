@@ -1,15 +1,29 @@
-/** On which node can a claim be mounted to read a checkpoint? */
-import type { TrainingJob } from '@coxswain/api-types';
+/** On which node can the claim of a checkpoint be mounted now? */
+import type { Checkpoint, TrainingJob } from '@coxswain/api-types';
 import { isNotFound, type KubeClient, type KubeObject } from '@coxswain/kube';
-import { isFinished, type WantedVerification } from '@coxswain/lifecycle';
+import { isFinished } from '@coxswain/lifecycle';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_JOB } from '../cluster/indexes.ts';
 import { claimsPath } from '../cluster/paths.ts';
 
-/** Any node, one node, or none now, and why. */
+/** What a pod needs of the claim. */
+export interface ClaimUse {
+  readonly access: 'read' | 'write';
+  /** Nodes where it may not run. */
+  readonly otherThan?: readonly string[];
+  /** Whether it waits until no job uses the claim. */
+  readonly yieldsToJobs?: boolean;
+}
+
+const SHARED_MODES: Readonly<Record<ClaimUse['access'], readonly string[]>> = {
+  read: ['ReadWriteMany', 'ReadOnlyMany'],
+  write: ['ReadWriteMany'],
+};
+
+/** Any node, one node, or none now, and a clause on why. */
 export type ClaimPlace = { readonly node: string | undefined } | { readonly waits: string };
 
-/** A claim of one node is read where the pods of its job are. */
+/** A claim of one node is mounted where the pods of its job are. */
 export class ClaimPlaces {
   readonly #client: Pick<KubeClient, 'get'>;
   readonly #cache: Pick<ClusterCache, 'jobs' | 'pods'>;
@@ -22,21 +36,20 @@ export class ClaimPlaces {
     this.#cache = parts.cache;
   }
 
-  async placeOf({ checkpoint, otherThan, why }: WantedVerification): Promise<ClaimPlace> {
+  async placeOf(checkpoint: Checkpoint, use: ClaimUse): Promise<ClaimPlace> {
+    const { access, otherThan = [], yieldsToJobs = false } = use;
     const { claimName: name, bucket, jobUid } = checkpoint.spec;
     if (bucket !== undefined) return { node: undefined };
     const { namespace } = checkpoint.metadata;
     const modes = modesOf(await this.#getOrUndefined(claimsPath({ namespace, name })));
-    if (modes.length === 0 || modes.some((mode) => mode === 'ReadWriteMany' || mode === 'ReadOnlyMany'))
-      return { node: undefined };
-    // A pod that holds such a claim on one node keeps the pods of a job from another.
-    if (why === 'Background' && this.#hasUser(name, namespace)) return { waits: `a job uses claim ${name}` };
+    if (modes.length === 0 || modes.some((mode) => SHARED_MODES[access].includes(mode))) return { node: undefined };
+    if (yieldsToJobs && this.#hasUser(name, namespace)) return { waits: `a job uses claim ${name}` };
     const mounted = this.#cache.pods.cached
       .byIndex(BY_JOB, jobUid)
       .find(({ terminal, nodeName }) => !terminal && nodeName !== undefined);
     if (mounted?.nodeName === undefined) return { node: undefined };
     if (modes.every((mode) => mode === 'ReadWriteOncePod') || otherThan.includes(mounted.nodeName))
-      return { waits: `claim ${name} is mounted on ${mounted.nodeName}; the verification waits until it is free.` };
+      return { waits: `claim ${name} is mounted on ${mounted.nodeName}` };
     return { node: mounted.nodeName };
   }
 

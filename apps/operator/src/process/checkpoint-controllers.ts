@@ -1,0 +1,44 @@
+/** The controllers that run pods on checkpoints: one verifies, and one deletes by retention policies. */
+import type { Clock, KubeClient } from '@coxswain/kube';
+import type { Logger } from '@coxswain/telemetry';
+import type { ClusterCache } from '../cluster/cluster-cache.ts';
+import type { Config } from '../config/config.ts';
+import { RetentionController } from '../retention/retention-controller.ts';
+import { VerificationController } from '../verification/verification-controller.ts';
+import type { JobEventRecorder } from './job-event-recorder.ts';
+
+/** Parts of both. `client` must reject writes while this process does not lead. */
+export interface CheckpointControllerParts {
+  readonly config: Pick<Config, 'pods' | 'backgroundBytesPerHour'>;
+  readonly client: KubeClient;
+  readonly cache: ClusterCache;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly jobEvents: JobEventRecorder;
+}
+
+/** Both controllers, which run until a signal aborts. */
+export class CheckpointControllers {
+  readonly #verification: VerificationController;
+  readonly #retention: RetentionController;
+
+  constructor({ config, client, cache, clock, log, jobEvents }: CheckpointControllerParts) {
+    const parts = { client, cache, clock, pods: config.pods };
+    this.#verification = new VerificationController({
+      ...parts,
+      backgroundBytesPerHour: config.backgroundBytesPerHour,
+      onCleared: (job, note) => jobEvents.recordClearedCheckpoint(job, note),
+      onError: (error) => log.warn({ err: error }, 'a checkpoint could not be verified; the operator retries'),
+    });
+    this.#retention = new RetentionController({
+      ...parts,
+      announce: (regarding, reason, about) => jobEvents.recordRetention(regarding, reason, about),
+      onError: (error) => log.warn({ err: error }, 'retention of checkpoints failed; the operator retries'),
+    });
+  }
+
+  /** Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#verification.run(signal), this.#retention.run(signal)]);
+  }
+}
