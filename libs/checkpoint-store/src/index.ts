@@ -7,4 +7,16 @@ export { type ReshardOutcome, runReshard } from './resharding/run-reshard.ts';
 export { deleteSave } from './pruning/delete-save.ts';
 export { type ReadableStore, runReading } from './reading/run-reading.ts';
 export { copySave, hasSave, SaveDiffers, type SaveToCopy } from './transfer/copy-save.ts';
+export {
+  calledSaves,
+  callForParts,
+  type CalledSave,
+  callsIn,
+  endCall,
+  PartsDiffer,
+  publishParts,
+  readParts,
+  type UploadedParts,
+  uploadPart,
+} from './transfer/save-parts.ts';
 export { StoreError } from './store-error.ts';
