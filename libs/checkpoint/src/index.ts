@@ -1,4 +1,10 @@
-export { saveLocations, candidateSaves, describeIncomplete, describeIncompletePart, type EngineSave } from './engine-saves.ts';
+export {
+  saveLocations,
+  candidateSaves,
+  describeIncomplete,
+  describeIncompletePart,
+  type EngineSave,
+} from './engine-saves.ts';
 export { filesOfRanks } from './files-of-ranks.ts';
 export type { RanksOfGang } from './files-of-ranks.ts';
 export type { EngineFormat, SavedFile } from './formats/checkpoint-format.ts';

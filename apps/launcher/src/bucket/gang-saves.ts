@@ -26,7 +26,7 @@ import {
   uploadPart,
 } from '@coxswain/checkpoint-store';
 import { inspectionOf, isBroken, type SaveInspection } from '../checkpoints/inspect-save.ts';
-import { describeTruncated, filesBelow } from '../engine-saves/saved-files.ts';
+import { describeTruncated, filesBelow } from '../checkpoints/saved-files.ts';
 import type { SavedFact } from '../facts/engine-facts.ts';
 import { type BucketSaves, messageOf, pauseAfter, type UploadOptions } from './bucket-saves.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SavePart } from '@coxswain/checkpoint';
 import { calledSaves, uploadPart } from '@coxswain/checkpoint-store';
-import { describeTruncated, filesBelow, type FoundFile, namesIn } from '../engine-saves/saved-files.ts';
+import { describeTruncated, filesBelow, type FoundFile, namesIn } from '../checkpoints/saved-files.ts';
 import { type BucketSaves, messageOf } from './bucket-saves.ts';
 
 /** Whose files are uploaded. */

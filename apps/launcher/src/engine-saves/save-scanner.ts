@@ -13,7 +13,14 @@ import {
 } from '@coxswain/checkpoint';
 import type { SavedFact } from '../facts/engine-facts.ts';
 import type { HashBudget } from './hash-budget.ts';
-import { filesBelow, namesIn, textOf, unlessGone, describeTruncated, type FoundFile } from './saved-files.ts';
+import {
+  filesBelow,
+  namesIn,
+  textOf,
+  unlessGone,
+  describeTruncated,
+  type FoundFile,
+} from '../checkpoints/saved-files.ts';
 import { writeManifest } from './write-manifest.ts';
 
 /** The directory to scan, as the launcher passes it to the watching process. */
