@@ -5,11 +5,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CheckpointFault } from '@coxswain/api-types';
 import { halfUploadedSaves } from '@coxswain/checkpoint';
 import {
-  callsIn,
   type CheckpointStore,
   copySave,
   deleteSave,
   hasSave,
+  leftByUploads,
   SaveDiffers,
   StoreError,
   type SaveToCopy,
@@ -122,7 +122,7 @@ export class BucketSaves {
   async removeHalfUploaded(folder: string): Promise<readonly string[]> {
     const { bucket } = this.#options;
     const files = await bucket.list(folder);
-    await bucket.remove(callsIn(files));
+    await bucket.remove(leftByUploads(files));
     const half = halfUploadedSaves(files);
     for (const save of half) await deleteSave(bucket, save.folder, save.paths);
     return half.map((save) => save.folder);

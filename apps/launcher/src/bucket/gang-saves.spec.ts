@@ -158,6 +158,24 @@ describe('a save on the disks of two nodes', () => {
     expect(inBucket()).toEqual(PUBLISHED);
   });
 
+  it.each([false, true])(
+    'leaves the copy that other ranks use, if they have started meanwhile: %s',
+    async (haveStarted) => {
+      const copy = `${SAVE_DIRECTORY}/step-10`;
+      save(0, ['.metadata'], copy);
+      await leader.keepOnly(copy);
+      const restart = new AbortController();
+      const write = bucket.write.bind(bucket);
+      bucket.write = async (path, ...more) => {
+        if (haveStarted && path.endsWith(MANIFEST_FILE)) restart.abort();
+        return await write(path, ...more);
+      };
+      const options = { isInHurry: () => false, signal: restart.signal };
+      expect((await new GangSaves(leader).publish(FACT, GANG, options)) === undefined).toBe(haveStarted);
+      expect(existsSync(onDisk(0, copy))).toBe(haveStarted);
+    },
+  );
+
   it('is never reported if a pod does not upload its part, and stays marked as half-uploaded', async () => {
     meanwhile = () => Promise.resolve();
     expect(await publish()).toBeUndefined();

@@ -76,6 +76,8 @@ export class GangSaves {
     for (let tried = 1; ; tried++) {
       try {
         const published = await trial.run(options);
+        // Ranks that have started since may use another copy.
+        if (options.signal.aborted) return undefined;
         await this.#saves.keepOnly(folder);
         logLine(`Published ${place} with the files of ${gang.worldSize} ranks.`);
         return published;

@@ -99,6 +99,8 @@ export class PartUploader {
       { from: disk, to: bucket, signal: this.#stop.signal, uploaded: part.files },
     );
     part.listed = seen;
+    // Ranks that have started since may use another copy.
+    if (this.#stop.signal.aborted) return;
     logLine(`Uploaded ${files.length} files of ranks ${ranks} to ${bucket.location}/${folder}.`);
     await saves.keepOnly(folder);
     await this.#removeOlder(directory);

@@ -77,9 +77,18 @@ export async function calledSaves(store: CheckpointStore, saveDirectory: string)
   return (await store.list(folder)).map(({ path }) => path.slice(folder.length + 1));
 }
 
-/** Calls among these files that the pods of earlier runs left. */
-export function callsIn(files: readonly { readonly path: string }[]): readonly string[] {
-  return files.flatMap(({ path }) => (path.split('/').includes(CALLS_FOLDER) ? [path] : []));
+/**
+ * Files that uploads of earlier runs left and no save needs: calls, and the lists and markers beside a manifest. What belongs to a save without a manifest
+ * goes with it.
+ */
+export function leftByUploads(files: readonly { readonly path: string }[]): readonly string[] {
+  const all = new Set(files.map(({ path }) => path));
+  const isLeft = (path: string): boolean => {
+    const cut = path.lastIndexOf('/') + 1;
+    const name = path.slice(cut);
+    return (name === UPLOAD_FILE || isPartFile(name)) && all.has(`${path.slice(0, cut)}${MANIFEST_FILE}`);
+  };
+  return [...all].filter((path) => path.split('/').includes(CALLS_FOLDER) || isLeft(path));
 }
 
 /** Uploads the files of one pod, and then the list of them. */
