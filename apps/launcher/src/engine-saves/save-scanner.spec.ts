@@ -239,7 +239,7 @@ it.each<[EngineFormat, () => void, string]>([
     'global_step4',
   ],
 ])(
-  'a save as %s of which the node has the files of rank 0 alone is found, and gets no manifest here',
+  'a save as %s is found on a node that has only the files of rank 0, and gets no manifest there',
   async (format, save, directory) => {
     save();
     const scanner = scannerOf(format, { isPart: true });
