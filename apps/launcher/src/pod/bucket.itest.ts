@@ -2,7 +2,14 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { EXIT_CODES, LISTENED_PARTS, POD_ENV, type RankAssignment, type SavedCheckpoint, type StepReport } from '@coxswain/api-types';
+import {
+  EXIT_CODES,
+  LISTENED_PARTS,
+  POD_ENV,
+  type RankAssignment,
+  type SavedCheckpoint,
+  type StepReport,
+} from '@coxswain/api-types';
 import { type CheckpointStore, openStore } from '@coxswain/checkpoint-store';
 import { findEnginePython, waitFor } from '@coxswain/local-cluster';
 import { type ObjectStore, startObjectStore } from '@coxswain/test-harness';
