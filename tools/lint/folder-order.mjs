@@ -126,7 +126,6 @@ export const FOLDER_ORDER = {
     'read',
   ],
   'libs/checkpoint-store': [
-    'transfer',
     'pruning',
     'copying',
     'resharding',

@@ -1,5 +1,5 @@
 /** What does a user ask for? The spec of a TrainingJob, with the rules that the API server itself enforces. */
-import { MAX_WORLD_SIZE, ParallelLayout, worldSize } from '@coxswain/layout';
+import { MAX_WORLD_SIZE, ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { cel, type CelRule } from './cel.ts';
 import { CheckpointBucket, isOneLocation, ONE_LOCATION } from './checkpoint-location.ts';
@@ -26,7 +26,7 @@ export const CheckpointSpec = z
       'PersistentVolumeClaim that every node can mount. Exactly one of claimName and bucket is given.',
     ),
     bucket: CheckpointBucket.optional().describe(
-      'Bucket of an S3-compatible store instead of a claim. The engine saves to a disk of the node, and the launcher uploads each save. For gangs on one node.',
+      'Bucket of an S3-compatible store instead of a claim. The engine saves to a disk of the node, and the launcher uploads each save.',
     ),
     path: RelativePath.default('').describe(
       'Directory inside the claim, or below the prefix of the bucket; each attempt saves into its own directory below it.',
@@ -125,8 +125,6 @@ const immutable = (field: string, optional = false): CelRule => ({
   fieldPath: `.${field}`,
 });
 
-const BUCKET_NEEDS_ONE_NODE =
-  'a bucket keeps the checkpoints of gangs on one node: set resources.gpusPerNode to the number of GPUs of the job, or use checkpoint.claimName';
 /** As {@link immutable}, but for these fields of the object. A field is compared by name, because CEL cannot leave one out. */
 const immutableBut = (field: string, shape: object, changeable: readonly string[]): CelRule => {
   const fixed = Object.keys(shape).filter((name) => !changeable.includes(name));
@@ -321,11 +319,6 @@ export const TrainingJobSpec = z
         message: 'a cancelled job cannot be revived; make another job instead',
         fieldPath: '.cancel',
       },
-      {
-        rule: `!has(self.checkpoint) || !has(self.checkpoint.bucket) || (has(self.resources) && has(self.resources.gpusPerNode) && (has(self.gpus) ? self.gpus <= self.resources.gpusPerNode : (has(self.layout) && ${WORLD_SIZE} <= self.resources.gpusPerNode)))`,
-        message: BUCKET_NEEDS_ONE_NODE,
-        fieldPath: '.resources',
-      },
       immutable('engine'),
       immutable('model', true),
       immutable('training', true),
@@ -372,13 +365,7 @@ export const TrainingJobSpec = z
   .refine((spec) => spec.resumeFrom === undefined || spec.checkpoint !== undefined, {
     path: ['resumeFrom'],
     message: RESUME_NEEDS_CHECKPOINTS,
-  })
-  .refine(
-    ({ checkpoint, layout, gpus, resources }) =>
-      checkpoint?.bucket === undefined ||
-      (layout === undefined ? (gpus ?? 0) : worldSize(layout)) <= (resources.gpusPerNode ?? 0),
-    { path: ['resources'], message: BUCKET_NEEDS_ONE_NODE },
-  );
+  });
 export type TrainingJobSpec = z.infer<typeof TrainingJobSpec>;
 /** As a user may write it: everything with a default may be left out. */
 export type TrainingJobSpecInput = z.input<typeof TrainingJobSpec>;

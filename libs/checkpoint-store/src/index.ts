@@ -7,4 +7,16 @@ export { SourceDamaged } from './resharding/reshard-piece.ts';
 export { type ReshardOutcome, runReshard } from './resharding/run-reshard.ts';
 export { deleteSave } from './pruning/delete-save.ts';
 export { type ReadableStore, runReading } from './reading/run-reading.ts';
+export {
+  calledSaves,
+  callForParts,
+  type CalledSave,
+  endCall,
+  leftByUploads,
+  PartsDiffer,
+  publishParts,
+  readParts,
+  type UploadedParts,
+  uploadPart,
+} from './copying/save-parts.ts';
 export { StoreError } from './store-error.ts';

@@ -1,5 +1,6 @@
 /** Finds checkpoints in the directory of an engine, and decides from names and sizes whether one is complete. */
 import type { EngineFormat, SavedFile } from './formats/checkpoint-format.ts';
+import { firstMissing } from './formats/describe-missing.ts';
 import { engineFormat } from './formats/formats.ts';
 import { TORCH_SAVE_FILE } from './formats/torch-save.ts';
 
@@ -48,6 +49,15 @@ export function describeIncomplete(
   const empty = files.find(({ bytes, path }) => bytes === 0 && TORCH_SAVE_FILE.test(path));
   if (empty !== undefined) return `${empty.path} is empty`;
   return engineFormat(format).describeMissing(new Set(files.map(({ path }) => path)), worldSize);
+}
+
+/**
+ * The same of the files on the node of rank 0, where other nodes have files of the save on their own disks: whether it has what rank 0 writes last. DeepSpeed
+ * and the Trainer do not wait for all ranks, so files that are missing then are found when all parts are together.
+ */
+export function describeIncompletePart(format: EngineFormat, files: readonly SavedFile[]): string | undefined {
+  const { indexFile, jsonFiles = [] } = engineFormat(format);
+  return firstMissing(new Set(files.map(({ path }) => path)), indexFile === undefined ? jsonFiles : [indexFile]);
 }
 
 /** The step in a name or a text; undefined if it has none. */

@@ -1,4 +1,10 @@
-export { saveLocations, candidateSaves, describeIncomplete, type EngineSave } from './engine-saves.ts';
+export {
+  saveLocations,
+  candidateSaves,
+  describeIncomplete,
+  describeIncompletePart,
+  type EngineSave,
+} from './engine-saves.ts';
 export { filesOfRanks } from './files-of-ranks.ts';
 export type { RanksOfGang } from './files-of-ranks.ts';
 export type { EngineFormat, SavedFile } from './formats/checkpoint-format.ts';
@@ -23,6 +29,7 @@ export { storedChecksums } from './compare/stored-checksums.ts';
 export { contentsOf, holdsOptimizer } from './contents-of.ts';
 export { bestSaveIntervalMs } from './save-interval.ts';
 export { describeUnlisted, halfUploadedSaves, UPLOAD_FILE } from './uploads.ts';
+export { isPartFile, type MergedParts, mergeParts, partFile, SavePart } from './save-parts.ts';
 export { checkpointName, incarnationOf, isOwnSave, saveDirectoryOf } from './paths.ts';
 export { type Conversion, judgeLoad, type LoadVerdict } from './loads/judge-load.ts';
 export { knownSave, type KnownSave, type LoadTarget } from './loads/known-save.ts';

@@ -9,6 +9,7 @@ import {
   copySave,
   deleteSave,
   hasSave,
+  leftByUploads,
   SaveDiffers,
   StoreError,
   type SaveToCopy,
@@ -60,6 +61,11 @@ export class BucketSaves {
     this.#nowMs = options.nowMs ?? (() => performance.now());
   }
 
+  /** The stores, and the clock of everything that uses them. */
+  get stores(): Required<BucketSavesOptions> {
+    return { ...this.#options, pause: this.#pause, nowMs: this.#nowMs };
+  }
+
   /**
    * Uploads a save. Tries again until the bucket has it; in a hurry a few times. Returns whether it is in the bucket. Copies on the disk go, but for
    * the newest one that is in the bucket, from which ranks can restart in place.
@@ -74,7 +80,7 @@ export class BucketSaves {
         // Ranks that have started since may use another copy.
         if (signal.aborted) return false;
         logLine(`Uploaded ${place} in ${this.#secondsSince(startMs)} s.`);
-        await this.#keepOnly(save.folder);
+        await this.keepOnly(save.folder);
         return true;
       } catch (error) {
         const isOver =
@@ -115,12 +121,15 @@ export class BucketSaves {
   /** Deletes what earlier uploads below a folder left without a manifest, and returns the folders of these saves. */
   async removeHalfUploaded(folder: string): Promise<readonly string[]> {
     const { bucket } = this.#options;
-    const half = halfUploadedSaves(await bucket.list(folder));
+    const files = await bucket.list(folder);
+    await bucket.remove(leftByUploads(files));
+    const half = halfUploadedSaves(files);
     for (const save of half) await deleteSave(bucket, save.folder, save.paths);
     return half.map((save) => save.folder);
   }
 
-  async #keepOnly(folder: string): Promise<void> {
+  /** Removes the copies on the disk but that of this save. */
+  async keepOnly(folder: string): Promise<void> {
     const others = [...this.#copies].filter((copy) => copy !== folder);
     this.#copies.add(folder);
     for (const copy of others) await this.discard(copy);
@@ -171,7 +180,8 @@ function problemOf(
   return { why, fault: { kind: 'MountBroken', path, found: why.slice(0, MAX_FOUND_CHARACTERS) } };
 }
 
-function pauseAfter(tried: number): number {
+/** How long to wait after so many tries. */
+export function pauseAfter(tried: number): number {
   return PAUSES_MS[Math.min(tried, PAUSES_MS.length) - 1] ?? 0;
 }
 
@@ -186,7 +196,8 @@ const IN_A_JOB: Partial<Record<StoreError['kind'], string>> = {
   NotFound: 'A job has both in spec.checkpoint.bucket, as uri and endpoint.',
 };
 
-function messageOf(error: unknown): string {
+/** Why a store does not do what was asked, with what to do about it in a job. */
+export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const advice = error instanceof StoreError ? IN_A_JOB[error.kind] : undefined;
   return advice === undefined ? error.message : `${error.message} ${advice}`;

@@ -109,18 +109,20 @@ export async function lookAt(
 ): Promise<SaveInspection> {
   const disk = new SaveReader(directory, onAnswer);
   const look = await disk.run(verifySave(listed, { level, crc32, sha256: () => createHash('sha256') }));
+  return inspectionOf(look, { level, by, readBytes: disk.readBytes });
+}
+
+/** What is reported of a look. Empty: no reader knows the format. */
+export function inspectionOf(
+  look: SaveLook,
+  seen: Pick<CheckpointVerification, 'level' | 'by' | 'readBytes'>,
+): SaveInspection {
   if (look.state === undefined && look.verdict === 'unverifiable') return {};
   const contents = contentsOf(look, createHash('sha256'));
-  const { verdict } = look;
+  const { level, by, readBytes } = seen;
+  const at = new Date().toISOString();
   return {
-    verification: {
-      level,
-      verdict,
-      at: new Date().toISOString(),
-      by,
-      readBytes: disk.readBytes,
-      findings: findingsOf(look),
-    },
+    verification: { level, verdict: look.verdict, at, by, readBytes, findings: findingsOf(look) },
     ...(contents === undefined ? {} : { contents }),
   };
 }

@@ -13,7 +13,7 @@ import {
   saveLocations,
   unmarkedSaves,
 } from '@coxswain/checkpoint';
-import { describeTruncated, filesBelow, textOf, withOpenFile } from './saved-files.ts';
+import { describeTruncated, filesBelow, textOf, withOpenFile } from '../checkpoints/saved-files.ts';
 
 /** Folder of a run below the job's own folder, as `saveDirectoryOf` (libs/checkpoint) names it: epoch, and incarnation from the second one. */
 const RUN = /^epoch-(\d{1,9})(?:-(\d{1,9}))?$/;

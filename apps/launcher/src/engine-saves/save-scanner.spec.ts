@@ -31,10 +31,10 @@ const put = (path: string, content: string | Buffer = 'x'): void => {
 };
 const scannerOf = (
   format: EngineFormat,
-  { reported = [] as readonly string[], budget = new HashBudget(), isRemovedLater = false } = {},
+  { reported = [] as readonly string[], budget = new HashBudget(), isRemovedLater = false, isPart = false } = {},
 ): SaveScanner =>
   new SaveScanner(
-    { saveDirectory: root, format, worldSize: 2, savedBy, reported, isRemovedLater },
+    { saveDirectory: root, format, worldSize: 2, savedBy, reported, isRemovedLater, isPart },
     { budget: () => budget, onAnswer: () => undefined },
   );
 /** Two looks, since a save that is being written is not the same twice. */
@@ -225,3 +225,26 @@ describe('a directory', () => {
     mkdirSync(root);
   });
 });
+
+it.each<[EngineFormat, () => void, string]>([
+  ['dcp', () => [put('step-4/__0_0.distcp'), put('step-4/.metadata')], 'step-4'],
+  [
+    'hugging-face',
+    () => [put('checkpoint-4/rng_state_0.pth', ARCHIVE), put('checkpoint-4/trainer_state.json', '{}')],
+    'checkpoint-4',
+  ],
+  [
+    'deepspeed',
+    () => [put('global_step4/mp_rank_00_model_states.pt', ARCHIVE), put('latest', 'global_step4')],
+    'global_step4',
+  ],
+])(
+  'a save as %s is found on a node that has only the files of rank 0, and gets no manifest there',
+  async (format, save, directory) => {
+    save();
+    const scanner = scannerOf(format, { isPart: true });
+    expect(await twice(scanner)).toMatchObject([{ kind: 'checkpointSaved', step: 4, directory }]);
+    expect(await scanner.scan({ isLast: true })).toEqual([]);
+    expect(existsSync(join(root, directory, 'manifest.json'))).toBe(false);
+  },
+);

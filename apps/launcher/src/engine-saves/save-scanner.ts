@@ -1,4 +1,5 @@
 /** Finds the saves of an engine that are complete, scan after scan while it trains. */
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { SavedBy } from '@coxswain/api-types';
 import {
@@ -6,12 +7,20 @@ import {
   candidateSaves,
   DELETION_FILE,
   describeIncomplete,
+  describeIncompletePart,
   type EngineFormat,
   type EngineSave,
 } from '@coxswain/checkpoint';
 import type { SavedFact } from '../facts/engine-facts.ts';
 import type { HashBudget } from './hash-budget.ts';
-import { filesBelow, namesIn, textOf, unlessGone, describeTruncated, type FoundFile } from './saved-files.ts';
+import {
+  filesBelow,
+  namesIn,
+  textOf,
+  unlessGone,
+  describeTruncated,
+  type FoundFile,
+} from '../checkpoints/saved-files.ts';
 import { writeManifest } from './write-manifest.ts';
 
 /** The directory to scan, as the launcher passes it to the watching process. */
@@ -23,6 +32,8 @@ export interface WatchedSaves {
   readonly savedBy: SavedBy;
   /** Whether the launcher removes a save once another place has it. */
   readonly isRemovedLater?: boolean;
+  /** Whether other nodes have files of the save on their own disks. Then the launcher makes the manifest. */
+  readonly isPart?: boolean;
   /** Directories of saves that were reported already. */
   readonly reported: readonly string[];
 }
@@ -100,7 +111,9 @@ export class SaveScanner {
     this.#options.onAnswer();
     // What a deletion has left is no save, although some formats would take it for one.
     if (files === undefined || files.some((file) => file.path === DELETION_FILE)) return undefined;
-    const missing = describeIncomplete(this.#watched.format, files, this.#watched.worldSize);
+    const { format, worldSize, isPart } = this.#watched;
+    const missing =
+      isPart === true ? describeIncompletePart(format, files) : describeIncomplete(format, files, worldSize);
     const isSettled = this.#isAsBefore(directory, files) || isLast;
     const why = missing ?? (isSettled ? await unlessGone(() => describeTruncated(path, files)) : undefined);
     if (why === undefined) this.#missing.delete(directory);
@@ -109,7 +122,11 @@ export class SaveScanner {
   }
 
   async #write(save: EngineSave, files: readonly FoundFile[]): Promise<ScanResult | undefined> {
-    const { saveDirectory, format, savedBy } = this.#watched;
+    const { saveDirectory, format, savedBy, isPart } = this.#watched;
+    if (isPart === true) {
+      this.#done.add(save.directory);
+      return partFact(save, files);
+    }
     const written = await writeManifest(save, files, {
       saveDirectory,
       format,
@@ -136,4 +153,16 @@ export class SaveScanner {
   #unfinished(): readonly ScanResult[] {
     return [...this.#missing.values()].map((sentence) => ({ kind: 'notice', sentence }));
   }
+}
+
+/** This node has a part of the save. The SHA-256 is of the list of its files, because there is no manifest yet. */
+function partFact({ step, directory }: EngineSave, files: readonly FoundFile[]): SavedFact {
+  return {
+    kind: 'checkpointSaved',
+    step,
+    directory,
+    bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+    files: files.length,
+    manifestSha256: createHash('sha256').update(JSON.stringify(files)).digest('hex'),
+  };
 }

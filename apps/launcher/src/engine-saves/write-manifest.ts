@@ -7,7 +7,7 @@ import type { SavedBy } from '@coxswain/api-types';
 import { CheckpointManifest, MANIFEST_FILE, type EngineFormat, type EngineSave } from '@coxswain/checkpoint';
 import type { SavedFact } from '../facts/engine-facts.ts';
 import type { HashBudget } from './hash-budget.ts';
-import { unlessGone, type FoundFile } from './saved-files.ts';
+import { unlessGone, type FoundFile } from '../checkpoints/saved-files.ts';
 
 const PART_BYTES = 1024 * 1024;
 

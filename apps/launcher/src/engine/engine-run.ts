@@ -1,5 +1,6 @@
 /** The rendered command and files of the engine, with variables of a rank filled in. */
-import { EngineRun, POD_ENV, RANK_ENV, replaceReferences } from '@coxswain/api-types';
+import { EngineRun, POD_ENV, RANK_ENV, replaceReferences, type SavedBy } from '@coxswain/api-types';
+import type { EngineFormat } from '@coxswain/checkpoint';
 
 /** Environment variables by name; undefined if unset. */
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -13,13 +14,23 @@ export function engineRunOf(environment: Variables): EngineRun | undefined {
 /** Facts of steps beside the reports of ranks: the format of printed lines, and tokens per step. */
 export type StepWords = Pick<EngineRun, 'stepLines' | 'tokensPerStep'>;
 
+type Saving = Pick<EngineRun, 'checkpoints' | 'savedBy'>;
+
 /** Empty if unknown, or if the variable cannot be parsed; the start of the ranks reports that error. */
-export function stepWordsOf(environment: Variables): StepWords {
+export function stepWordsOf(environment: Variables): StepWords & Saving {
   try {
     return engineRunOf(environment) ?? {};
   } catch {
     return {};
   }
+}
+
+/** The format in which the engine saves, and what a manifest says of it; undefined if the engine writes manifests itself, or the variable cannot be parsed. */
+export function engineSavingOf(
+  environment: Variables,
+): { readonly format: EngineFormat; readonly savedBy: SavedBy } | undefined {
+  const { checkpoints: format, savedBy } = stepWordsOf(environment);
+  return format === undefined || savedBy === undefined ? undefined : { format, savedBy };
 }
 
 /**

@@ -2,7 +2,14 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { EXIT_CODES, POD_ENV, type RankAssignment, type SavedCheckpoint, type StepReport } from '@coxswain/api-types';
+import {
+  EXIT_CODES,
+  LISTENED_PARTS,
+  POD_ENV,
+  type RankAssignment,
+  type SavedCheckpoint,
+  type StepReport,
+} from '@coxswain/api-types';
 import { type CheckpointStore, openStore } from '@coxswain/checkpoint-store';
 import { findEnginePython, waitFor } from '@coxswain/local-cluster';
 import { type ObjectStore, startObjectStore } from '@coxswain/test-harness';
@@ -15,6 +22,7 @@ const ENGINES = join(import.meta.dirname, '../../../../engines');
 const CREDENTIALS = { accessKeyId: 'key', secretAccessKey: 'secret' };
 const SAVES_EVERY = 4;
 const RUN = 'tiny-0123abcd';
+const GANG = 'gang-0123abcd';
 
 const directory = mkdtempSync(join(tmpdir(), 'bucket-'));
 const disposals: (() => Promise<void>)[] = [];
@@ -44,21 +52,25 @@ interface Run {
   readonly disk: string;
 }
 
+/** What one pod of a gang of pods, with one rank each, is started with. */
+interface Pod {
+  readonly operator: FakeOperator;
+  readonly podIndex?: number;
+  readonly steps: number;
+  readonly ranks?: number;
+  readonly uri?: string;
+}
+
 /** A pod on a node with an empty disk. */
-async function train(
-  epoch: number,
-  {
-    steps,
-    resume,
-    uri = `s3://${objects.bucket}/runs`,
-  }: { readonly steps: number; readonly resume?: RankAssignment['resume']; readonly uri?: string },
-): Promise<Run> {
-  const operator = await FakeOperator.start(await anAuthority());
-  disposals.push(() => operator.stop());
-  operator.assignmentOf = () =>
-    aWholeGang(1, { saveDirectory: `${RUN}/epoch-${epoch}`, ...(resume === undefined ? {} : { resume }) });
+async function startPod({ operator, podIndex = 0, steps: wanted, ranks = 1, uri }: Pod): Promise<Run> {
   const disk = mkdtempSync(join(directory, 'disk-'));
-  const flags = { data: join(directory, 'text'), steps, 'step-delay-ms': 60, 'save-every': SAVES_EVERY };
+  const flags = {
+    data: join(directory, 'text'),
+    steps: wanted,
+    'step-delay-ms': 60,
+    'save-every': SAVES_EVERY,
+    'data-parallel': ranks,
+  };
   const launcher = new LauncherProcess({
     engine: [
       PYTHON,
@@ -68,8 +80,10 @@ async function train(
     ],
     environment: {
       PYTHONPATH: [join(ENGINES, 'reference'), join(ENGINES, 'agent')].join(delimiter),
+      [POD_ENV.podIndex]: String(podIndex),
+      [POD_ENV.podUid]: `pod-uid-${podIndex}`,
       [POD_ENV.checkpointMount]: disk,
-      [POD_ENV.bucket]: JSON.stringify({ uri, endpoint: objects.endpoint }),
+      [POD_ENV.bucket]: JSON.stringify({ uri: uri ?? `s3://${objects.bucket}/runs`, endpoint: objects.endpoint }),
       [POD_ENV.bucketKeyId]: CREDENTIALS.accessKeyId,
       [POD_ENV.bucketKey]: CREDENTIALS.secretAccessKey,
     },
@@ -77,6 +91,41 @@ async function train(
   });
   disposals.push(() => launcher.dispose());
   return { operator, launcher, disk };
+}
+
+/** Two pods on nodes that share no disk. */
+async function trainOnTwoNodes(
+  epoch: number,
+  more: { readonly steps: number; readonly resume?: RankAssignment['resume'] },
+): Promise<readonly [Run, Run]> {
+  const operator = await FakeOperator.start(await anAuthority());
+  disposals.push(() => operator.stop());
+  const { steps: wanted, resume } = more;
+  operator.listensTo = LISTENED_PARTS;
+  operator.assignmentOf = (podIndex) => ({
+    ...aWholeGang(2, { saveDirectory: `${GANG}/epoch-${epoch}`, ...(resume === undefined ? {} : { resume }) }),
+    podIndex,
+    podCount: 2,
+    ranks: String(podIndex),
+  });
+  const start = (podIndex: number): Promise<Run> => startPod({ operator, podIndex, steps: wanted, ranks: 2 });
+  return await Promise.all([start(0), start(1)]);
+}
+
+/** A gang of one pod. */
+async function train(
+  epoch: number,
+  {
+    steps: wanted,
+    resume,
+    uri,
+  }: { readonly steps: number; readonly resume?: RankAssignment['resume']; readonly uri?: string },
+): Promise<Run> {
+  const operator = await FakeOperator.start(await anAuthority());
+  disposals.push(() => operator.stop());
+  operator.assignmentOf = () =>
+    aWholeGang(1, { saveDirectory: `${RUN}/epoch-${epoch}`, ...(resume === undefined ? {} : { resume }) });
+  return await startPod({ operator, steps: wanted, ...(uri === undefined ? {} : { uri }) });
 }
 
 function saved({ operator }: Run): readonly SavedCheckpoint[] {
@@ -154,5 +203,47 @@ describe('a job that keeps its checkpoints in a bucket', () => {
       checkpointFault: { kind: 'MountBroken' },
       message: expect.stringMatching(/could not be downloaded: Bucket nowhere does not exist at http/) as string,
     });
+  });
+});
+
+describe('a gang on two nodes that share no disk', () => {
+  let newest: SavedCheckpoint;
+
+  it('reports a save once the bucket has the files of both', async () => {
+    const runs = await trainOnTwoNodes(1, { steps: 1_000_000 });
+    const [{ disk }, { disk: other }] = runs;
+    try {
+      await waitFor(() => saved(runs[0]).length >= 1, { what: 'a save', deadlineMs: 300_000 });
+    } finally {
+      for (const { launcher } of runs) launcher.child.kill('SIGKILL');
+      await Promise.all(runs.map(exitOf));
+    }
+    newest = saved(runs[0]).at(-1) as SavedCheckpoint;
+    const folder = `${GANG}/epoch-1/${newest.directory}`;
+    const listed = (await bucket.list(folder)).map(({ path }) => path.slice(folder.length + 1));
+    expect(listed.toSorted()).toEqual(['.metadata', '__0_0.distcp', '__1_0.distcp', 'manifest.json']);
+    expect(newest).toMatchObject({ files: 3, verification: { level: 'V1', verdict: 'sound' } });
+    expect(newest.contents?.tensors).toBeGreaterThan(0);
+    for (const [node, rank] of [
+      [disk, 1],
+      [other, 0],
+    ] as const)
+      expect(readdirSync(join(node, folder))).not.toContain(`__${rank}_0.distcp`);
+    expect(runs[0].operator.violations).toEqual([]);
+  });
+
+  it('goes on from it on two nodes whose disks are empty, and saves its last step before it ends', async () => {
+    // The pods were killed within a save, so the bucket may hold a half of one.
+    await bucket.write(`${GANG}/epoch-1/step-99999999/.coxswain-upload`, [Buffer.from('in parts')]);
+    const { step, directory: name, manifestSha256 } = newest;
+    const resume = { step, path: `${GANG}/epoch-1/${name}`, manifestSha256 };
+    const runs = await trainOnTwoNodes(2, { steps: step + SAVES_EVERY, resume });
+    // The other pod waits for some more seconds for another call.
+    expect(await exitOf(runs[0])).toBe(0);
+    expect(steps(runs[0])[0]?.step).toBe(step + 1);
+    expect(saved(runs[0]).map((checkpoint) => checkpoint.step)).toEqual([step + SAVES_EVERY]);
+    const left = (await bucket.list(GANG)).filter(({ path }) => path.includes('.coxswain-'));
+    expect(left).toEqual([]);
+    expect(runs[0].operator.violations).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import type { BucketSaves } from '../bucket/bucket-saves.ts';
 import { openBucket, withoutBucketKeys } from '../bucket/open-bucket.ts';
 import { finishWatching, watchEngineSaves, type EngineSaves } from '../engine-saves/watch-engine-saves.ts';
 import { removeUnfinishedSaves } from '../engine-saves/remove-unfinished-saves.ts';
-import { stepWordsOf } from '../engine/engine-run.ts';
+import { engineSavingOf, stepWordsOf } from '../engine/engine-run.ts';
 import { Gang } from '../gang/gang.ts';
 import { LogSink } from '../logs/log-relay.ts';
 import { SilentRanks } from '../hook/silent-ranks.ts';
@@ -72,6 +72,7 @@ export async function run({ settings, command, environment: allVariables }: RunO
     bootId,
     logLine,
     stepWords: stepWordsOf(environment),
+    engineSaving: engineSavingOf(environment),
     alive: () => ranks.gang?.alive ?? [],
     processes: () => rankProcesses(ranks.gang?.processes ?? [], performance.now()),
     onStaleEpoch: (message) => early.resolve(plainVerdict('fenced', `the operator refused this attempt: ${message}`)),
@@ -108,7 +109,8 @@ export async function run({ settings, command, environment: allVariables }: RunO
       return runPreflight({ settings, assignment, isHost, command, environment, bootId, preflight, logLine, signal });
     },
     newGang,
-    watchSaves: (assignment) => watchEngineSaves(assignment, { settings, environment, facts: reporter.facts, logLine }),
+    watchSaves: (assignment) =>
+      watchEngineSaves(assignment, { settings, bucket, environment, facts: reporter.facts, logLine }),
     reporter,
     logLine,
     early: early.promise,

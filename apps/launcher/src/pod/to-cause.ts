@@ -5,7 +5,7 @@ import { formatRanks, type RankAssignment, type TerminationCause } from '@coxswa
 import { fitCause } from '../ending/termination.ts';
 import type { Verdict } from '../ending/verdict.ts';
 import { engineRunOf } from '../engine/engine-run.ts';
-import { hasFile } from '../engine-saves/saved-files.ts';
+import { hasFile } from '../checkpoints/saved-files.ts';
 import type { Gang } from '../gang/gang.ts';
 import { cpuMsOfEndedChildren } from '../processes/process-facts.ts';
 import type { Settings } from '../program/settings.ts';

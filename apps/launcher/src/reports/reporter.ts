@@ -13,6 +13,7 @@ import {
   type TerminationCause,
 } from '@coxswain/api-types';
 import type { BucketSaves } from '../bucket/bucket-saves.ts';
+import type { SavingGang } from '../bucket/gang-saves.ts';
 import type { StepWords } from '../engine/engine-run.ts';
 import { formatAddress, type RendezvousAddress } from '../engine/rendezvous.ts';
 import type { Settings } from '../program/settings.ts';
@@ -43,6 +44,7 @@ export interface ReporterOptions
   readonly alive: () => readonly { readonly rank: number; readonly alive: boolean }[];
   readonly processes: () => readonly RankProcess[];
   readonly stepWords?: StepWords;
+  readonly engineSaving?: SavingGang['engine'];
 }
 
 /** Reports to the operator over one connection, and receives its orders. Puts together the classes that do each part of that. */
@@ -93,6 +95,7 @@ export class Reporter {
       logLine,
       report,
       bucket,
+      gang: () => gangOf(this.#incarnations.assignment, this.#options.engineSaving),
       readsVerdicts: () => this.#connection.lastListenedTo(LISTENS_TO_CONTENTS),
     });
     this.facts = new FactReporter({
@@ -261,4 +264,12 @@ export class Reporter {
     });
     for (const sentence of dropped) this.#options.logLine(sentence);
   }
+}
+
+/** The gang of an assignment that saves on the disks of several nodes, if the job has a bucket; undefined: all ranks are in this pod. */
+function gangOf(assignment: RankAssignment | undefined, engine: SavingGang['engine']): SavingGang | undefined {
+  if (assignment?.saveDirectory === undefined) return undefined;
+  const { ranks, worldSize, saveDirectory } = assignment;
+  if (parseRanks(ranks, MAX_RANKS_PER_POD).length === worldSize) return undefined;
+  return { saveDirectory, ranks, worldSize, engine };
 }

@@ -3,7 +3,8 @@ import type { SavedCheckpoint } from '@coxswain/api-types';
 import { hasReader } from '@coxswain/checkpoint';
 import { isBroken, type SaveInspection } from '../checkpoints/inspect-save.ts';
 import { inspectSaveInProcess, isMountSilent, verifySavedInProcess } from '../checkpoints/verifier-process.ts';
-import type { BucketSaves } from '../bucket/bucket-saves.ts';
+import type { BucketSaves, UploadOptions } from '../bucket/bucket-saves.ts';
+import { GangSaves, type SavingGang } from '../bucket/gang-saves.ts';
 import type { SavedFact } from '../facts/engine-facts.ts';
 import type { Settings } from '../program/settings.ts';
 import { BoundedSerialQueue } from './bounded-serial-queue.ts';
@@ -41,6 +42,8 @@ export interface SavedCheckpointReporterOptions {
   readonly readsVerdicts: () => boolean;
   /** Where complete saves go before they are reported; undefined: they stay where they are. */
   readonly bucket: BucketSaves | undefined;
+  /** The gang, if its ranks save on the disks of several nodes; undefined: this pod has all ranks. */
+  readonly gang?: () => SavingGang | undefined;
 }
 
 /** Verifies each checkpoint that rank 0 claims to have saved, one after the other, and reports those that are complete on disk. */
@@ -91,6 +94,9 @@ export class SavedCheckpointReporter {
     const { step } = fact;
     if (directory === undefined)
       return logLine(`Rank 0 claims a checkpoint of step ${step}, but this job keeps none; it is not reported.`);
+    const gang = this.#options.gang?.();
+    if (this.#options.bucket !== undefined && gang !== undefined)
+      return await this.#publish(fact, gang, this.#options.bucket);
     const verify = (): ReturnType<typeof verifySavedInProcess> =>
       verifySavedInProcess(
         { saveDirectory: join(settings.checkpointMount, directory), fact },
@@ -130,6 +136,15 @@ export class SavedCheckpointReporter {
     report({ kind: 'checkpointSaved', checkpoint: { ...saved, ...inspection } });
   }
 
+  /** Other pods have files of the save: it is verified in the bucket, when all of them are there. */
+  async #publish(fact: SavedFact, gang: SavingGang, bucket: BucketSaves): Promise<void> {
+    const saved = await this.#unlessAborted((options) => new GangSaves(bucket).publish(fact, gang, options));
+    if (saved === undefined) return;
+    const { settings, report } = this.#options;
+    const inspection = onNode(saved.inspection, settings.nodeName);
+    report({ kind: 'checkpointSaved', checkpoint: { ...saved.checkpoint, ...inspection } });
+  }
+
   /** The operator waits for the end of the ranks before it starts others in their place, and blames the node if that takes long. */
   #limitUploads(): void {
     const uploads = this.#uploads;
@@ -141,12 +156,16 @@ export class SavedCheckpointReporter {
     { directory, manifestSha256 }: SavedCheckpoint,
     { saveDirectory, bucket }: { readonly saveDirectory: string; readonly bucket: BucketSaves },
   ): Promise<boolean> {
+    const save = { folder: `${saveDirectory}/${directory}`, manifestSha256 };
+    return (await this.#unlessAborted((options) => bucket.upload(save, options))) === true;
+  }
+
+  async #unlessAborted<T>(upload: (options: UploadOptions) => Promise<T>): Promise<T | undefined> {
     const isInHurry = (): boolean => this.#finishByMs !== undefined || this.#queue.isWaiting;
     const { signal } = this.#uploads;
-    const { promise: aborted, resolve } = Promise.withResolvers<false>();
-    signal.addEventListener('abort', () => resolve(false));
-    const save = { folder: `${saveDirectory}/${directory}`, manifestSha256 };
-    return await Promise.race([bucket.upload(save, { isInHurry, signal }), aborted]);
+    const { promise: aborted, resolve } = Promise.withResolvers<undefined>();
+    signal.addEventListener('abort', () => resolve(undefined));
+    return await Promise.race([upload({ isInHurry, signal }), aborted]);
   }
 
   async #inspect({ step, directory, manifestSha256 }: SavedCheckpoint, saveDirectory: string): Promise<SaveInspection> {

@@ -10,7 +10,7 @@ import {
   type SavedFile,
   wholenessCheck,
 } from '@coxswain/checkpoint';
-import { errnoOf } from '../checkpoints/checkpoint-files.ts';
+import { errnoOf } from './checkpoint-files.ts';
 
 /** Most files of one save: 16,384 ranks with six files each. Further files are ignored. */
 const MOST_FILES = 100_000;
