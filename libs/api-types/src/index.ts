@@ -310,6 +310,7 @@ export {
 export { AuditEntry, AuditList } from './audit.ts';
 export {
   CheckpointDetail,
+  type CheckpointLoads,
   CheckpointPage,
   CheckpointPin,
   CheckpointVerify,
