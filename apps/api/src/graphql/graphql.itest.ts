@@ -211,6 +211,8 @@ const QUERIES: readonly (readonly [field: string, args: () => string, url: () =>
   ['jobs', () => `(${P}, pageSize: 1)`, () => `/v1/projects/research/jobs?pageSize=1&${DETAILS}`],
   ['job', () => `(${P}, id: "${jobId}")`, () => `/v1/projects/research/jobs/${jobId}`],
   ['checkpoints', () => `(${P}, jobId: "${jobId}")`, () => `/v1/projects/research/jobs/${jobId}/checkpoints`],
+  ['projectCheckpoints', () => `(${P}, pageSize: 5)`, () => '/v1/projects/research/checkpoints?pageSize=5'],
+  ['checkpoint', () => `(${P}, uid: "saved")`, () => '/v1/projects/research/checkpoints/saved'],
   ['layouts', () => `(${P})`, () => '/v1/projects/research/layouts'],
   ['layout', () => `(${P}, id: "${layoutId}")`, () => `/v1/projects/research/layouts/${layoutId}`],
   ['plan', () => `(${P}, id: "${planId}")`, () => `/v1/projects/research/plans/${planId}`],
