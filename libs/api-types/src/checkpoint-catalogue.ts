@@ -19,6 +19,19 @@ export const CheckpointPage = z
   .meta({ id: 'CheckpointPage' });
 export type CheckpointPage = z.infer<typeof CheckpointPage>;
 
+/** Whether the job of a checkpoint loads it at the layout that it has now. */
+export const CheckpointLoads = z
+  .object({
+    verdict: z
+      .enum(['loads as is', 'engine reshards', 'needs conversion', 'cannot'])
+      .describe('engine reshards: the engine divides the state anew while it loads.'),
+    message: z.string().describe('Why, in a sentence.'),
+    warnings: z.array(z.string()).describe('What is lost on the way, each as a sentence.'),
+    isRefused: z.boolean().describe('Whether the job would not resume from it at this layout.'),
+  })
+  .meta({ id: 'CheckpointLoads' });
+export type CheckpointLoads = z.infer<typeof CheckpointLoads>;
+
 /** One checkpoint with what was found out about it over time. */
 export const CheckpointDetail = z
   .object({
@@ -31,6 +44,9 @@ export const CheckpointDetail = z
       .nullable()
       .default(null)
       .describe('All of its tensors in groups, by name. Null: not recorded.'),
+    loads: CheckpointLoads.nullable()
+      .default(null)
+      .describe('Null: its job is not known, or the planner has still to choose the layout.'),
   })
   .meta({ id: 'CheckpointDetail' });
 export type CheckpointDetail = z.infer<typeof CheckpointDetail>;

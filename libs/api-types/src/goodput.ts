@@ -92,6 +92,27 @@ export const JobRecovery = z
   .meta({ id: 'JobRecovery' });
 export type JobRecovery = z.infer<typeof JobRecovery>;
 
+/** How often a job should save, from what was measured of it. */
+export const RecommendedSaves = z
+  .object({
+    everySteps: counter.min(1),
+    everySeconds: seconds.describe('Training time of these steps.'),
+    secondsPerSave: seconds.describe(
+      'How long a save stopped the ranks, on average. 0: less than reports of steps show.',
+    ),
+    saves: counter.describe('Saves that were measured.'),
+    secondsToFailure: seconds.describe('Expected time between failures of the job.'),
+    failures: counter.describe('Failures of the job itself; a published rate counts as one more.'),
+  })
+  .meta({ id: 'RecommendedSaves' });
+export type RecommendedSaves = z.infer<typeof RecommendedSaves>;
+
+/** `every 120 steps (about 20 min): a save stops the ranks for 3 s (4 measured), and a failure is expected every 5 h (2 of its own).` */
+export function formatRecommendedSaves(saves: RecommendedSaves, formatSeconds: (seconds: number) => string): string {
+  const { everySteps, everySeconds, secondsPerSave, saves: measured, secondsToFailure, failures } = saves;
+  return `every ${everySteps} steps (about ${formatSeconds(everySeconds)}): a save stops the ranks for ${formatSeconds(secondsPerSave)} (${measured} measured), and a failure is expected every ${formatSeconds(secondsToFailure)} (${failures} of its own, beside a published rate)`;
+}
+
 /** Where the GPU-seconds of a job went. */
 export const JobGoodput = z
   .object({
@@ -121,6 +142,11 @@ export const JobGoodput = z
       .optional()
       .describe(
         'How long a save stopped the ranks, on average: time between steps at which checkpoints were saved. Null or absent: none was saved between reported steps, or the saves took less than these reports can show.',
+      ),
+    recommendedSaves: RecommendedSaves.nullable()
+      .optional()
+      .describe(
+        'The interval between saves that costs least; applied only with checkpoint.interval Auto. Null or absent: no save was measured.',
       ),
     attemptsLeftOut: counter.describe('Oldest attempts that are not counted, beyond the newest 2000.'),
   })

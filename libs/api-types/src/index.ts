@@ -45,6 +45,7 @@ export {
   nameOfRun,
   MAX_HELD_CHANGES,
 } from './attempt.ts';
+export { formatRecommendedSaves, type RecommendedSaves } from './goodput.ts';
 export { type AttemptRestore, describeRestore, MAX_NOT_KEPT, MAX_NOT_KEPT_CHARACTERS } from './attempt-restore.ts';
 export { DisruptionNoticeRule, MAX_NOTICE_RULES } from './disruption-notice.ts';
 export { AVOIDED_NODE_REASONS, AvoidedNode, MAX_AVOIDED_NODES } from './avoided-node.ts';
@@ -309,6 +310,7 @@ export {
 export { AuditEntry, AuditList } from './audit.ts';
 export {
   CheckpointDetail,
+  type CheckpointLoads,
   CheckpointPage,
   CheckpointPin,
   CheckpointVerify,

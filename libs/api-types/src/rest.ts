@@ -474,6 +474,15 @@ export const RankMap = z
   .meta({ id: 'RankMap' });
 export type RankMap = z.infer<typeof RankMap>;
 
+/** What retention decided about a checkpoint. */
+const ShownRetention = z
+  .object({
+    keeps: z.boolean().describe('Whether it stays.'),
+    because: z.string().describe('Why, in a sentence.'),
+    problem: z.string().optional().describe('Why its files could not be deleted yet. Absent: nothing was in the way.'),
+  })
+  .meta({ id: 'ShownRetention' });
+
 /** A checkpoint as the API returns it. */
 export const CheckpointRecord = z
   .object({
@@ -505,6 +514,17 @@ export const CheckpointRecord = z
       .nullable()
       .default(null)
       .describe('Why its object is kept whatever the retention; null: it is not pinned.'),
+    retention: ShownRetention.nullable()
+      .default(null)
+      .describe('What retention decided last. Null: no policy decided about it.'),
+    isBeingDeleted: z
+      .boolean()
+      .default(false)
+      .describe('Whether its files or its object are being deleted. Retention sets the state to Damaged meanwhile.'),
+    isAbsent: z
+      .boolean()
+      .default(false)
+      .describe('Whether a pod did not find its files, although it could read other saves of the claim.'),
     createdAt: timestamp,
     deletedAt: timestamp.nullable(),
   })

@@ -30,10 +30,13 @@ function isRestorable(checkpoint: Checkpoint, jobUid: string): boolean {
 }
 
 /**
- * Whether a catalogue calls it good: training may resume from it, and nothing is held against it. A suspect one is not good, though training may try it again.
+ * Whether a catalogue calls it good: training may resume from it, and nothing is held against it. A suspect one is not good, nor is one whose files a worker did
+ * not find, though training may try both again.
  */
 export function isGood(checkpoint: Checkpoint): boolean {
-  return isRestorable(checkpoint, checkpoint.spec.jobUid) && checkpoint.status?.suspect === undefined;
+  const { suspect, absent, deletion } = checkpoint.status ?? {};
+  const isHeld = (suspect ?? absent ?? deletion) !== undefined;
+  return isRestorable(checkpoint, checkpoint.spec.jobUid) && !isHeld;
 }
 
 /** Verdicts that keep training from a checkpoint. */

@@ -75,3 +75,4 @@ export {
   withoutDecision,
 } from './retention/record-deletion.ts';
 export { type RetentionView, usesOf } from './retention/uses.ts';
+export { bestSaves } from './epoch/save-interval.ts';

@@ -109,6 +109,9 @@ function toRecord({ metadata, spec, status }: CheckpointObject, namespace: strin
     verification: status?.verification ?? null,
     contents: status?.contents ?? null,
     pin: null,
+    retention: null,
+    isBeingDeleted: metadata.deletionTimestamp !== undefined,
+    isAbsent: false,
     createdAt: new Date(creationTimestamp ?? 0).toISOString(),
     deletedAt: null,
   };

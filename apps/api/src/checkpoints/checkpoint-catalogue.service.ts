@@ -1,5 +1,6 @@
 import type { CheckpointDetail, CheckpointPage, CheckpointVerification, TensorGroup } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
+import type { ParallelLayout } from '@coxswain/layout';
 import { firstOf, type Sql, type TenantDatabase } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
@@ -7,6 +8,8 @@ import { ALL_PROJECTS, inScope, projectIdOf, readingScope } from '../auth/projec
 import { fittingPage } from '../http/page-bytes.ts';
 import { PageTokens } from '../http/page-token.ts';
 import { CLUSTER, type Cluster, PAGE_TOKENS, TENANT_DATABASE } from '../infrastructure/tokens.ts';
+import { DESIRED, type DesiredColumns, desiredSpec } from '../jobs/job-row.ts';
+import { judgeLoads } from '../jobs/resume-loads.ts';
 import { catalogueQuery, type CatalogueRow, type CheckpointsQuery, ONE_CHECKPOINT } from './checkpoint-queries.ts';
 import { toCheckpointRecord } from './checkpoint-record.ts';
 
@@ -57,7 +60,10 @@ export class CheckpointCatalogueService {
     return inScope(this.#database, question, async (sql, scope) => {
       const row = await findCheckpoint(sql, this.#cluster, { address, projectId: projectIdOf(scope) });
       const verifications = await this.#verifications(sql, row);
-      return { ...toCheckpointRecord(row, row.job_id), verifications, tensorGroups: await this.#groups(sql, row) };
+      const tensorGroups = await this.#groups(sql, row);
+      const layout = row.job_id === null ? undefined : await layoutNow(sql, row.job_id);
+      const loads = layout === undefined ? null : judgeLoads(row, layout);
+      return { ...toCheckpointRecord(row, row.job_id), verifications, tensorGroups, loads };
     });
   }
 
@@ -77,6 +83,21 @@ export class CheckpointCatalogueService {
     );
     return found.rows.map(({ verification }) => verification);
   }
+}
+
+/** The layout that a job has now, or would resume at; undefined: the planner has still to choose it. */
+async function layoutNow(sql: Sql, jobId: string): Promise<ParallelLayout | undefined> {
+  const job = firstOf(
+    await sql.query<DesiredColumns & { readonly last_layout: ParallelLayout | null }>(
+      `SELECT ${DESIRED}, (SELECT a.attempt->'layout' FROM attempts a WHERE a.cluster_id = jobs.cluster_id AND a.job_uid = jobs.uid
+                            ORDER BY a.epoch DESC LIMIT 1) AS last_layout
+         FROM jobs WHERE id = $1`,
+      [jobId],
+    ),
+  );
+  if (job === undefined) return undefined;
+  const isChanged = job.desired_gpus !== null;
+  return desiredSpec(job).layout ?? (isChanged ? undefined : (job.last_layout ?? undefined));
 }
 
 /** The row. NOT_FOUND if the project has none. */

@@ -16,7 +16,7 @@ export const CheckpointsQuery = z.strictObject({
     .stringbool()
     .default(false)
     .describe(
-      'Lists only those that training may resume from and that nothing is held against: complete, not suspect, and not found damaged or incomplete.',
+      'Lists only those that training may resume from and that nothing is held against: complete, not suspect, not found damaged or incomplete, not absent, and not being deleted.',
     ),
   deleted: z.stringbool().default(false).describe('Lists those whose object was deleted, too.'),
   ...pageQuery,
@@ -33,15 +33,16 @@ export interface CatalogueRow extends CheckpointRow {
 }
 
 /**
- * `isGood` of libs/checkpoint as a condition, but for objects that are being deleted, which rows do not tell. A test compares both. The operator of the release
- * before gave a complete checkpoint a message only while it was suspect.
+ * `isGood` of libs/checkpoint as a condition. A test compares both. The operator of the release before gave a complete checkpoint a message only while it was
+ * suspect.
  */
 const IS_GOOD = `c.deleted_at IS NULL AND c.state = 'Complete' AND NOT coalesce(c.is_suspect, c.message IS NOT NULL)
-      AND coalesce(c.verification->>'verdict', '') <> ALL ('{${BROKEN_VERDICTS.join(',')}}')`;
+      AND coalesce(c.verification->>'verdict', '') <> ALL ('{${BROKEN_VERDICTS.join(',')}}')
+      AND NOT coalesce(c.retention @> '{"isBeingDeleted": true}' OR c.retention @> '{"isAbsent": true}', false)`;
 
 /** $1 cluster, $2 project or null. A UID is no secret: an object of another namespace that carries that of a job is somebody else’s. */
 const IN_SCOPE = `
-  SELECT c.uid, c.namespace, c.name, c.spec, c.state, c.message, c.verification, c.contents, c.pin, c.is_suspect, c.created_at, c.deleted_at,
+  SELECT c.uid, c.namespace, c.name, c.spec, c.state, c.message, c.verification, c.contents, c.pin, c.retention, c.is_suspect, c.created_at, c.deleted_at,
          c.created_at::text AS at_text, j.id AS job_id, j.project_id, j.submitted_by
     FROM checkpoints c
     LEFT JOIN jobs j ON j.cluster_id = c.cluster_id AND j.uid = c.job_uid AND j.namespace = c.namespace

@@ -1,4 +1,5 @@
 import { type CheckpointRecord, formatPlace } from '@coxswain/api-types';
+import type { RecordedRetention } from './recorded-retention.ts';
 
 /** A row of `checkpoints` as the driver gives it. */
 export interface CheckpointRow {
@@ -7,13 +8,25 @@ export interface CheckpointRow {
   readonly name: string;
   readonly spec: Omit<
     CheckpointRecord,
-    'name' | 'uid' | 'namespace' | 'location' | 'isSuspect' | 'verification' | 'contents' | 'pin'
+    | 'name'
+    | 'uid'
+    | 'namespace'
+    | 'location'
+    | 'isSuspect'
+    | 'verification'
+    | 'contents'
+    | 'pin'
+    | 'retention'
+    | 'isBeingDeleted'
+    | 'isAbsent'
   >;
   readonly state: CheckpointRecord['state'];
   readonly message: string | null;
   readonly verification: CheckpointRecord['verification'];
   readonly contents: CheckpointRecord['contents'];
   readonly pin: string | null;
+  /** Null: the object says nothing of it, or an API of the release before wrote the row. */
+  readonly retention: RecordedRetention | null;
   /** Null: an API of the release before wrote the row. */
   readonly is_suspect: boolean | null;
   readonly created_at: Date;
@@ -36,6 +49,9 @@ export function toCheckpointRecord(row: CheckpointRow, jobId: string | null): Ch
     verification: row.verification,
     contents: row.contents,
     pin: row.pin,
+    retention: row.retention?.decision ?? null,
+    isBeingDeleted: row.deleted_at === null && row.retention?.isBeingDeleted === true,
+    isAbsent: row.retention?.isAbsent === true,
     createdAt: row.created_at.toISOString(),
     deletedAt: row.deleted_at?.toISOString() ?? null,
   };

@@ -88,6 +88,16 @@ const STATUSES: Readonly<Record<string, Checkpoint['status']>> = {
   condemned: { state: 'Damaged' },
   doubted: { state: 'Complete', suspect, message: 'It is suspect.' },
   waiting: { state: 'Complete', message: 'It could not be verified: its pod did not start.' },
+  absent: { state: 'Complete', absent: { since: NOW } },
+  unread: { state: 'Unverified' },
+  retained: { state: 'Complete', retention: { action: 'Keep', because: 'It is the newest.' } },
+  deleting: {
+    state: 'Damaged',
+    message: 'Deleting: the retention policy deletes it.',
+    retention: { action: 'Delete', because: 'A newer one stays.' },
+    deletion: { orderedAt: NOW, stateBefore: 'Complete', because: 'A newer one stays.', problem: 'its pod failed' },
+  },
+  ending: { state: 'Complete' },
 };
 
 describe('the checkpoints of a project', () => {
@@ -96,20 +106,24 @@ describe('the checkpoints of a project', () => {
   beforeAll(async () => {
     for (const [name, status] of Object.entries(STATUSES)) {
       const step = 20 * (made.length + 1);
-      made.push(await mirrorCheckpoint(api, { jobId, name, status, spec: { step } }));
+      const ending = name === 'ending' ? { deletionTimestamp: NOW } : {};
+      made.push(await mirrorCheckpoint(api, { jobId, name, status, spec: { step }, ...ending }));
     }
   });
 
   it('that are good are those that training may resume from and that nothing is held against', async () => {
     const want = made.filter(isGood).map(({ metadata }) => metadata.name);
     expect(namesOf(await ask('GET', '?good=true')).toSorted()).toEqual(want.toSorted());
-    expect(want).toEqual(['plain', 'verified', 'unverifiable', 'signs', 'waiting']);
+    expect(want).toEqual(['plain', 'verified', 'unverifiable', 'signs', 'waiting', 'retained']);
   });
 
   it.each<[string, readonly string[]]>([
     ['?verdict=damaged', ['broken']],
     ['?verdict=sound', ['verified']],
-    ['?verdict=none', ['condemned', 'doubted', 'plain', 'waiting']],
+    [
+      '?verdict=none',
+      ['absent', 'condemned', 'deleting', 'doubted', 'ending', 'plain', 'retained', 'unread', 'waiting'],
+    ],
     ['?name=plain', ['plain']],
     ['?job=tiny&verdict=incomplete', ['incomplete']],
     ['?job=another', []],
@@ -118,6 +132,44 @@ describe('the checkpoints of a project', () => {
     expect(namesOf(await ask('GET', query)).toSorted()).toEqual(names);
     const byId = await ask('GET', `${query.replace('job=tiny', `job=${jobId}`)}`);
     expect(namesOf(byId).toSorted()).toEqual(names);
+  });
+
+  it.each([
+    ['plain', { retention: null, isBeingDeleted: false, isAbsent: false }],
+    ['absent', { retention: null, isBeingDeleted: false, isAbsent: true }],
+    ['retained', { retention: { keeps: true, because: 'It is the newest.' }, isBeingDeleted: false, isAbsent: false }],
+    ['ending', { retention: null, isBeingDeleted: true, isAbsent: false }],
+    [
+      'deleting',
+      {
+        retention: { keeps: false, because: 'A newer one stays.', problem: 'its pod failed' },
+        isBeingDeleted: true,
+        isAbsent: false,
+      },
+    ],
+  ])('say what retention decided: %s', async (name, want) => {
+    expect((await ask('GET', `/uid-of-${name}`)).body).toMatchObject(want);
+    const query = `{ checkpoint(project: "research", uid: "uid-of-${name}") { retention { keeps because problem } isBeingDeleted isAbsent } }`;
+    const { body } = await api.send('POST', '/graphql', { token: member, body: { query } });
+    const retention = want.retention === null ? null : { problem: null, ...want.retention };
+    expect(body.data.checkpoint).toEqual({ ...want, retention });
+  });
+
+  it('say whether their job loads them at the layout that it has now', async () => {
+    const { layout } = aJobSpec();
+    await mirrorCheckpoint(api, {
+      jobId,
+      name: 'loading',
+      spec: { layout: { ...layout, dataParallelDegree: 2 } as never },
+    });
+    const { body } = await ask('GET', '/uid-of-loading');
+    expect(body.loads).toMatchObject({
+      verdict: expect.stringMatching(/^(loads as is|engine reshards)$/),
+      isRefused: false,
+    });
+    const query = `{ checkpoint(project: "research", uid: "uid-of-loading") { loads { verdict message warnings isRefused } } }`;
+    const byGraphQl = await api.send('POST', '/graphql', { token: member, body: { query } });
+    expect(byGraphQl.body.data.checkpoint.loads).toEqual(body.loads);
   });
 
   it('come newest first, in pages whose tokens open no other list', async () => {

@@ -5,6 +5,7 @@ import type { Principal } from '../auth/principal.ts';
 import { CLOCK, CLUSTER, type Cluster, type WallClock } from '../infrastructure/tokens.ts';
 import { type JobAddress, JobsService } from '../jobs/jobs.service.ts';
 import { readRecordedJob } from './recorded-job.ts';
+import { recommendedSaves } from './recommended-saves.ts';
 
 /** Where the GPU-seconds of jobs went. The right to read a job includes it. */
 @Injectable()
@@ -28,6 +29,9 @@ export class GoodputService {
     const { job, attemptsLeftOut } = await this.#jobs.readingMany(principal, address, (sql, row) =>
       readRecordedJob(sql, { cluster: this.#cluster, row, now }),
     );
-    return jobGoodput(recordedHistory(job), attemptsLeftOut);
+    return {
+      ...jobGoodput(recordedHistory(job), attemptsLeftOut),
+      recommendedSaves: recommendedSaves(job.attempts),
+    };
   }
 }

@@ -188,23 +188,22 @@ describe('the place of a job that waits', () => {
 describe('a checkpoint in its row', () => {
   it('is right again after a release that does not record what it holds, though its object did not change', async () => {
     const job = aTrainingJob();
-    const status = { state: 'Complete', suspect: { since: '2026-01-01T00:06:00Z' }, verification: aVerification() };
+    const status = { state: 'Complete', suspect: {}, absent: {}, verification: aVerification() };
     const { metadata, ...rest } = aCheckpoint(job, { status: status as never });
     const uid = randomUUID();
     const pinned = { ...metadata, uid, resourceVersion: '7', annotations: { [ANNOTATIONS.pin]: 'paper' } };
     const project = (): Promise<void> =>
       there.database.transaction((sql) => projectCheckpoint(sql, cluster, { ...rest, metadata: pinned }));
     const read = async (): Promise<unknown> => {
-      const columns = 'is_suspect, pin, verification IS NOT NULL AS is_verified';
+      const columns = `is_suspect, pin, verification IS NOT NULL AS is_verified, retention->'isAbsent' AS is_absent`;
       return (await there.database.query(`SELECT ${columns} FROM checkpoints WHERE uid = $1`, [uid])).rows;
     };
     await project();
-    await there.database.query(
-      'UPDATE checkpoints SET is_suspect = false, pin = NULL, verification = NULL WHERE uid = $1',
-      [uid],
-    );
-    await project();
-    expect(await read()).toEqual([{ is_suspect: true, pin: 'paper', is_verified: true }]);
+    for (const left of ['is_suspect = false, pin = NULL, verification = NULL', 'retention = NULL']) {
+      await there.database.query(`UPDATE checkpoints SET ${left} WHERE uid = $1`, [uid]);
+      await project();
+      expect(await read()).toEqual([{ is_suspect: true, pin: 'paper', is_verified: true, is_absent: true }]);
+    }
   });
 });
 

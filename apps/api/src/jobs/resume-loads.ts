@@ -1,6 +1,13 @@
 /** Does the layout of a resume load the checkpoint that training goes on from? */
-import { type Checkpoint, type CheckpointContents, isAdopted, type JobResume, SCRATCH } from '@coxswain/api-types';
-import { describeLoadRefusal, isFoundBroken, recordedSave } from '@coxswain/checkpoint';
+import {
+  type Checkpoint,
+  type CheckpointContents,
+  type CheckpointLoads,
+  isAdopted,
+  type JobResume,
+  SCRATCH,
+} from '@coxswain/api-types';
+import { describeLoadRefusal, isFoundBroken, judgeLoad, type KnownSave, recordedSave } from '@coxswain/checkpoint';
 import { DomainError } from '@coxswain/domain-error';
 import type { ParallelLayout } from '@coxswain/layout';
 
@@ -49,7 +56,23 @@ function isGood({ state, verification }: KnownCheckpoint): boolean {
 }
 
 function refusalOf({ spec, contents }: KnownCheckpoint, layout: ParallelLayout): string | undefined {
-  if (spec === undefined) return undefined;
-  const saved = recordedSave({ spec, status: { state: 'Complete', ...(contents ? { contents } : {}) } });
-  return describeLoadRefusal(saved, layout);
+  return spec === undefined ? undefined : describeLoadRefusal(savedOf({ spec, contents }), layout);
+}
+
+/** Whether a layout loads a checkpoint, in the words of the refusal that a resume would get. */
+export function judgeLoads(recorded: RecordedSave, layout: ParallelLayout): CheckpointLoads {
+  const saved = savedOf(recorded);
+  const { verdict, because, warnings, conversion } = judgeLoad(saved, { layout });
+  const stated = conversion?.isStated === true ? ' The layout states that the conversion has run.' : '';
+  const isRefused = describeLoadRefusal(saved, layout) !== undefined;
+  return { verdict, message: `It ${because}.${stated}`, warnings: [...warnings], isRefused };
+}
+
+interface RecordedSave {
+  readonly spec: NonNullable<KnownCheckpoint['spec']>;
+  readonly contents?: CheckpointContents | null | undefined;
+}
+
+function savedOf({ spec, contents }: RecordedSave): KnownSave {
+  return recordedSave({ spec, status: { state: 'Complete', ...(contents ? { contents } : {}) } });
 }

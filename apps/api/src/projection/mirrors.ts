@@ -11,6 +11,7 @@ import {
 } from '@coxswain/api-types';
 import type { KubeObject } from '@coxswain/kube';
 import { type Sql, storableJson, storableText } from '@coxswain/persistence';
+import { recordedRetention } from '../checkpoints/recorded-retention.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
 
 /** Which object is gone, and up to which resourceVersion everything was seen. */
@@ -35,17 +36,19 @@ export async function projectCheckpoint(sql: Sql, cluster: Cluster, checkpoint: 
   const held: Partial<CheckpointContents> = CheckpointContents.safeParse(status?.contents).data ?? {};
   const { tensorGroups, ...contents } = held;
   const pin = annotations?.[ANNOTATIONS.pin];
+  const retention = recordedRetention(checkpoint);
   await sql.query(
     `INSERT INTO checkpoints (cluster_id, uid, namespace, name, job_uid, spec, state, message, resource_version, created_at,
-                              verification, contents, pin, is_suspect)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::numeric, $10, $11, $12, $13, $14)
+                              verification, contents, pin, is_suspect, retention)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::numeric, $10, $11, $12, $13, $14, $15)
      ON CONFLICT (cluster_id, uid) DO UPDATE
        SET spec = excluded.spec, state = excluded.state, message = excluded.message, resource_version = excluded.resource_version,
-           verification = excluded.verification, contents = excluded.contents, pin = excluded.pin, is_suspect = excluded.is_suspect
+           verification = excluded.verification, contents = excluded.contents, pin = excluded.pin, is_suspect = excluded.is_suspect,
+           retention = excluded.retention
        WHERE checkpoints.resource_version < excluded.resource_version
           OR (checkpoints.resource_version = excluded.resource_version
-              AND (checkpoints.verification, checkpoints.contents, checkpoints.pin, checkpoints.is_suspect)
-                  IS DISTINCT FROM (excluded.verification, excluded.contents, excluded.pin, excluded.is_suspect))`,
+              AND (checkpoints.verification, checkpoints.contents, checkpoints.pin, checkpoints.is_suspect, checkpoints.retention)
+                  IS DISTINCT FROM (excluded.verification, excluded.contents, excluded.pin, excluded.is_suspect, excluded.retention))`,
     [
       cluster.id,
       uid,
@@ -61,6 +64,7 @@ export async function projectCheckpoint(sql: Sql, cluster: Cluster, checkpoint: 
       contents.geometry === undefined ? null : storableJson(contents),
       pin === undefined ? null : storableText(pin.slice(0, MAX_PIN_CHARACTERS)),
       status?.suspect !== undefined,
+      retention === null ? null : storableJson(retention),
     ],
   );
   const { jobUid } = checkpoint.spec;

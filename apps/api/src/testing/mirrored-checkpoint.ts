@@ -12,12 +12,14 @@ export interface MirroredCheckpoint {
   readonly name?: string;
   readonly spec?: Partial<Checkpoint['spec']>;
   readonly status?: Checkpoint['status'];
+  /** Absent: its object is not being deleted. */
+  readonly deletionTimestamp?: string;
 }
 
 /** Writes a checkpoint as the projector does, for a test without a cluster. The job gets a UID if it has none. Answers the object. */
 export async function mirrorCheckpoint(
   { running }: ApiUnderTest,
-  { jobId, spec, status = { state: 'Complete' }, ...given }: MirroredCheckpoint,
+  { jobId, spec, status = { state: 'Complete' }, deletionTimestamp, ...given }: MirroredCheckpoint,
 ): Promise<Checkpoint> {
   const { database, cluster } = running.infrastructure;
   const found = await database.query<{ uid: string; namespace: string; name: string }>(
@@ -31,7 +33,14 @@ export async function mirrorCheckpoint(
   const uid = `uid-of-${name}`;
   const checkpoint = {
     ...base,
-    metadata: { ...base.metadata, name, namespace: job.namespace, uid, resourceVersion: '1' },
+    metadata: {
+      ...base.metadata,
+      name,
+      namespace: job.namespace,
+      uid,
+      resourceVersion: '1',
+      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    },
     status,
   };
   await database.transaction((sql) => projectCheckpoint(sql, cluster, checkpoint));

@@ -12,6 +12,7 @@ const aDetail = (changes: Partial<CheckpointDetail> = {}): CheckpointDetail => (
   ...RECORD,
   verifications: [],
   tensorGroups: null,
+  loads: null,
   ...changes,
 });
 const GROUP = {
@@ -39,6 +40,36 @@ describe('coxswain checkpoint list', () => {
   });
 });
 
+describe('the retention of checkpoints', () => {
+  const because = 'It is pinned: baseline.';
+  const kept = aCheckpointRecord({ name: 'tiny-s20', retention: { keeps: true, because } });
+  const going = aCheckpointRecord({
+    name: 'tiny-s10',
+    step: 10,
+    state: 'Damaged',
+    isBeingDeleted: true,
+    retention: { keeps: false, because: 'The newest 1 verified saves stay.', problem: 'its pod failed' },
+  });
+
+  it('is a column of lists, where a policy decided', async () => {
+    const items = [kept, going, aCheckpointRecord({ name: 'lost', isAbsent: true })];
+    const { out } = await runCommand('checkpoint list', { [LIST]: { json: { items } } });
+    expect(out.split('\n').map((line) => line.trimEnd())).toEqual([
+      expect.stringMatching(/ NAME +KEPT$/),
+      expect.stringMatching(/ Complete .* tiny-s20 +yes: It is pinned: baseline\.$/),
+      expect.stringMatching(
+        / Deleting .* no: The newest 1 verified saves stay\. It is not deleted yet: its pod failed$/,
+      ),
+      expect.stringMatching(/ Absent .* lost +-$/),
+    ]);
+  });
+
+  it('is shown for one', async () => {
+    const { out } = await runCommand('checkpoint get tiny-s20', { ...NAMED, [`GET ${PATH}`]: { json: aDetail(kept) } });
+    expect(out).toMatch(/\nKept +yes: It is pinned: baseline\.\n/);
+  });
+});
+
 describe('coxswain checkpoint get', () => {
   it('shows one by name with each verification', async () => {
     const finding = { kind: 'damaged' as const, message: 'File a is cut off.' };
@@ -52,6 +83,22 @@ describe('coxswain checkpoint get', () => {
     expect(out).toMatch(/^Name +tiny-s20\nUID +3f1c2b9e/);
     expect(out).toMatch(
       /\n2026-01-10 00:01:00 +V3 +damaged +worker +gpu-a +File a is cut off\.\n.* V1 +sound +launcher/,
+    );
+  });
+
+  it('says whether its job loads it at the layout that it has now', async () => {
+    const loads = {
+      verdict: 'cannot' as const,
+      message: 'It was saved as torch_dist: resume at its layout.',
+      warnings: ['Its random states are lost.'],
+      isRefused: true,
+    };
+    const { out } = await runCommand('checkpoint get tiny-s20', {
+      ...NAMED,
+      [`GET ${PATH}`]: { json: aDetail({ loads }) },
+    });
+    expect(out).toMatch(
+      /\nLoads now +cannot\. It was saved as torch_dist: resume at its layout\. Its random states are lost\.\n/,
     );
   });
 

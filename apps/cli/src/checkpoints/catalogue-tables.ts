@@ -15,7 +15,7 @@ export function checkpointTable(items: readonly CheckpointRecord[]): string {
     item.name,
   ]);
   const heads = ['STEP', 'ATTEMPT', 'STATE', 'SIZE', 'FORMAT', 'VERIFIED', 'HOLDS', 'NAME'];
-  return rows.length === 0 ? 'No checkpoints yet.' : columns([heads, ...rows]);
+  return rows.length === 0 ? 'No checkpoints yet.' : columns(withKept([heads, ...rows], items));
 }
 
 /** Checkpoints of a project. */
@@ -31,7 +31,22 @@ export function catalogueTable(items: readonly CheckpointRecord[]): string {
     describeHeld(item),
     item.name,
   ]);
-  return columns([['SAVED (UTC)', 'JOB', 'STEP', 'STATE', 'SIZE', 'VERIFIED', 'HOLDS', 'NAME'], ...rows]);
+  const heads = ['SAVED (UTC)', 'JOB', 'STEP', 'STATE', 'SIZE', 'VERIFIED', 'HOLDS', 'NAME'];
+  return columns(withKept([heads, ...rows], items));
+}
+
+/** The rows with a last column KEPT, if a policy decided about one of them. */
+function withKept(rows: readonly (readonly string[])[], items: readonly CheckpointRecord[]): readonly string[][] {
+  const kept = ['KEPT', ...items.map((item) => describeKept(item) ?? '-')];
+  const isDecided = items.some(({ retention }) => retention !== null);
+  return rows.map((row, index) => [...row, ...(isDecided ? [kept[index] ?? '-'] : [])]);
+}
+
+/** `yes: It is pinned: baseline.` Undefined: no policy decided about it. */
+function describeKept({ retention }: CheckpointRecord): string | undefined {
+  if (retention === null) return undefined;
+  const { keeps, because, problem } = retention;
+  return `${keeps ? 'yes' : 'no'}: ${because}${problem === undefined ? '' : ` It is not deleted yet: ${problem}`}`;
 }
 
 /** One checkpoint: what it is, what it holds, and each verification of it. */
@@ -47,6 +62,8 @@ export function checkpointText(detail: CheckpointDetail): string {
     ['State', stateOf(detail)],
     ['Message', detail.message ?? undefined],
     ['Pin', detail.pin ?? undefined],
+    ['Kept', describeKept(detail)],
+    ['Loads now', describeLoads(detail)],
     ['Path', detail.path],
     ['Format', detail.format],
     ['Size', `${formatBytes(detail.bytes)} in ${detail.files} files`],
@@ -56,6 +73,13 @@ export function checkpointText(detail: CheckpointDetail): string {
   ].flatMap(([name = '', text]) => (text === undefined ? [] : [[name, text]]));
   const groups = groupTable(detail.tensorGroups ?? []);
   return `${columns(facts)}\n\n${verificationTable(detail.verifications)}${groups}`;
+}
+
+/** At the layout that its job has now. */
+function describeLoads({ loads }: CheckpointDetail): string | undefined {
+  if (loads === null) return undefined;
+  const { verdict, message, warnings } = loads;
+  return [`${verdict}. ${message}`, ...warnings].join(' ');
 }
 
 function verificationTable(verifications: readonly CheckpointVerification[]): string {
@@ -85,8 +109,10 @@ function groupTable(groups: readonly TensorGroup[]): string {
   return `\n\n${columns([['TENSORS', 'COUNT', 'DTYPE', 'SHAPE', 'CHUNKS', 'KIND'], ...rows])}`;
 }
 
-function stateOf({ deletedAt, state, isSuspect }: CheckpointRecord): string {
+function stateOf({ deletedAt, state, isSuspect, isBeingDeleted, isAbsent }: CheckpointRecord): string {
   if (deletedAt !== null) return 'Deleted';
+  if (isBeingDeleted) return 'Deleting';
+  if (isAbsent) return 'Absent';
   return isSuspect ? 'Suspect' : state;
 }
 

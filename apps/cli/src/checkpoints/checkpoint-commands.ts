@@ -12,12 +12,13 @@ import { addLoadsCommand } from './loads-command.ts';
 import { lookAtSave } from './look-at-save.ts';
 import { addPruneCommand } from './prune-command.ts';
 import { addReshardCommand } from './reshard-command.ts';
+import { addRetentionCommand } from './retention-command.ts';
 import { wholeNumber } from '../options/whole-number.ts';
 import { addStoreOptions, type StoreOptions } from './opened-store.ts';
 
 /**
  * Adds the commands of `checkpoint`. Most read saves in a directory or a bucket: they ask no server and need no engine. `verify` with the name of a Checkpoint,
- * `list`, `get`, `pin`, `unpin` and `adopt` ask the server.
+ * `list`, `get`, `pin`, `unpin`, `retention` and `adopt` ask the server.
  */
 export function addCheckpointCommands(program: Command, session: Session): void {
   const checkpoint = program
@@ -36,6 +37,7 @@ export function addCheckpointCommands(program: Command, session: Session): void 
   addVerifyCommand(checkpoint, session);
   addLoadsCommand(checkpoint, session, (directory) => lookAtSave(session, directory, { level: 'V1' }));
   addPruneCommand(checkpoint, session);
+  addRetentionCommand(checkpoint, session);
   addReshardCommand(checkpoint, session);
   addDiffCommand(checkpoint, session);
   addExportCommand(checkpoint, session);

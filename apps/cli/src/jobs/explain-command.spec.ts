@@ -50,6 +50,20 @@ Attempt 1 failed: Evicted. Pod a was evicted.`,
     expect(JSON.parse(out)).toMatchObject({ job: 'tiny-gpt', verdict, lastFailure: { attempt: 1, reason: 'Evicted' } });
   });
 
+  it('recommends an interval between saves, with its numbers', async () => {
+    const recommendedSaves = {
+      ...{ everySteps: 60, everySeconds: 1_200, secondsPerSave: 1.25, saves: 4 },
+      ...{ secondsToFailure: 36_000, failures: 2 },
+    };
+    const json = {
+      ...{ asOf: '2026-01-10T00:00:00.000Z', gpuSeconds: 0, goodput: null, shares: [], spans: [] },
+      ...{ heldSeconds: 0, waitingSeconds: 0, suspendedSeconds: 0, attemptsLeftOut: 0, recommendedSaves },
+    };
+    const goodput = { [`${JOBS}/${queued.id}/goodput`]: { json } };
+    const { out } = await runCommand('explain tiny-gpt', { ...routes(queued), ...goodput });
+    expect(out.split('\n').at(-1)).toMatch(/^Recommended: save every 60 steps \(about 20 min 0 s\): a save stops/);
+  });
+
   it('says of a job that failed what to do next', async () => {
     const lastFailure = aJobFailure({ isFinal: true });
     const failed = aJob({ state: 'Failed', summary: 'It failed.', lastFailure });

@@ -8,6 +8,7 @@ import {
 import type { Command } from 'commander';
 import { columns } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
+import { recommendationSentence } from './goodput-command.ts';
 
 /** What `coxswain explain` answers: the verdict, and what it stands on. */
 interface Explanation {
@@ -29,8 +30,16 @@ export function addExplainCommand(program: Command, session: Session): void {
     .description('say why a job does not train, what that stands on, and the smallest change that helps')
     .addHelpText('after', '\nExample:\n  coxswain explain tiny-gpt --output json')
     .action(async (name: string) => {
-      const { job } = await (await session.open()).find(name);
-      session.show(explanationOf(job), () => explanationText(job, session.now()));
+      const project = await session.open();
+      const { at, job } = await project.find(name);
+      // An explanation does without it: goodput is read from the database alone.
+      const goodput =
+        job.spec.checkpoint === undefined ? undefined : await project.api.goodput(at).catch(() => undefined);
+      const recommendedSaves = goodput?.recommendedSaves ?? null;
+      const advice = goodput === undefined ? [] : recommendationSentence(goodput);
+      session.show({ ...explanationOf(job), recommendedSaves }, () =>
+        [explanationText(job, session.now()), ...advice.flatMap((line) => ['', line])].join('\n'),
+      );
     });
 }
 

@@ -79,9 +79,14 @@ Wall time: GPUs held for 4 min 10 s, waited for 30.0 s.`);
         total: null,
       },
     ];
-    const out = await shown(aGoodput({ productive: 1 }, { recoveries, secondsPerSave: 1.25 }));
-    expect(out.split('\n').slice(-5)).toEqual([
+    const recommendedSaves = {
+      ...{ everySteps: 60, everySeconds: 1_200, secondsPerSave: 1.25, saves: 4 },
+      ...{ secondsToFailure: 36_000, failures: 2 },
+    };
+    const out = await shown(aGoodput({ productive: 1 }, { recoveries, secondsPerSave: 1.25, recommendedSaves }));
+    expect(out.split('\n').slice(-6)).toEqual([
       'On average, a save stopped the ranks for 1.3 s.',
+      'Recommended: save every 60 steps (about 20 min 0 s): a save stops the ranks for 1.3 s (4 measured), and a failure is expected every 10 h 0 min (2 of its own, beside a published rate).',
       'From each failure to the next step:',
       '  RUN  LAST STEP  FROM STEP  NOTICED  NODES  RANKS   LOADED  STEPPED  IN ALL',
       '  2.1  97         80         5.0 s    2.0 s  15.0 s  40.0 s  3.5 s    1 min 0 s',

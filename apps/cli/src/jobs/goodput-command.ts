@@ -1,4 +1,10 @@
-import { goodputWords, type JobGoodput, type JobRecovery, nameOfRun } from '@coxswain/api-types';
+import {
+  formatRecommendedSaves,
+  goodputWords,
+  type JobGoodput,
+  type JobRecovery,
+  nameOfRun,
+} from '@coxswain/api-types';
 import { formatDuration } from '@coxswain/units';
 import type { Command } from 'commander';
 import { columns } from '../output/output.ts';
@@ -38,6 +44,7 @@ function goodputText(name: string, goodput: JobGoodput): string {
     columns([['  CATEGORY', '  SHARE', 'GPU TIME', ''], ...rows]),
     ...waits,
     ...saveSentence(goodput),
+    ...recommendationSentence(goodput),
     ...recoveryLines(goodput),
     ...leftOut(goodput),
   ].join('\n');
@@ -57,6 +64,13 @@ function waitSentence({ heldSeconds, waitingSeconds, suspendedSeconds }: JobGood
 function saveSentence({ secondsPerSave }: JobGoodput): readonly string[] {
   if (secondsPerSave === null || secondsPerSave === undefined) return [];
   return [`On average, a save stopped the ranks for ${formatDuration(secondsPerSave * 1000)}.`];
+}
+
+/** What would cost least; empty if no save was measured. */
+export function recommendationSentence({ recommendedSaves }: JobGoodput): readonly string[] {
+  if (recommendedSaves === null || recommendedSaves === undefined) return [];
+  const text = formatRecommendedSaves(recommendedSaves, (seconds) => formatDuration(seconds * 1000));
+  return [`Recommended: save ${text}.`];
 }
 
 function recoveryLines({ recoveries = [] }: JobGoodput): readonly string[] {

@@ -37,18 +37,35 @@ const TONES: Readonly<Record<Verdict, ShownVerdict['tone']>> = {
   unverifiable: 'idle',
 };
 
+/** What retention decided, with its reason; undefined: no policy decided about it. */
+export function describeRetention({ retention }: CheckpointRecord): string | undefined {
+  if (retention === null) return undefined;
+  const { keeps, because, problem } = retention;
+  const trouble = problem === undefined ? '' : ` Its files could not be deleted yet: ${problem}`;
+  return `${keeps ? 'stays' : 'goes'}: ${because}${trouble}`;
+}
+
 /** The verdict about a checkpoint. One whose object was deleted is not green: no job can resume from it. */
 export function shownVerdict(checkpoint: CheckpointRecord): ShownVerdict {
   const verdict = verdictOf(checkpoint);
   return checkpoint.deletedAt !== null && verdict.tone === 'good' ? { ...verdict, tone: 'idle' } : verdict;
 }
 
-/** What nodes found when they loaded it counts before what a verification found. */
-function verdictOf({ state, isSuspect, message, verification }: CheckpointRecord): ShownVerdict {
+/** A deletion counts before what nodes found when they loaded it, and that before what a verification found. */
+function verdictOf(checkpoint: CheckpointRecord): ShownVerdict {
+  const { state, isSuspect, message, verification, isBeingDeleted, isAbsent } = checkpoint;
+  if (isBeingDeleted) {
+    return { words: 'being deleted', tone: 'held', meaning: message ?? 'Its object is being deleted.' };
+  }
   if (state === 'Damaged') {
     return { words: 'damaged', tone: 'bad', meaning: message ?? 'Two nodes found other content than was saved.' };
   }
   if (isBroken(verification)) return ofVerification(verification);
+  if (isAbsent) {
+    const meaning =
+      'A pod did not find its files, although it could read other saves: an engine or a user deleted them.';
+    return { words: 'files gone', tone: 'bad', meaning };
+  }
   if (isSuspect) {
     return { words: 'suspect', tone: 'held', meaning: message ?? 'It could not be loaded. Launchers verify it again.' };
   }

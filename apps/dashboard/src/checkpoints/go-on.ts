@@ -1,5 +1,12 @@
 /** Can training go on from a checkpoint that a user chooses, and how? */
-import { FINAL_JOB_STATES, findCondition, type CheckpointRecord, type Job, type WhoAmI } from '@coxswain/api-types';
+import {
+  FINAL_JOB_STATES,
+  findCondition,
+  type CheckpointDetail,
+  type CheckpointRecord,
+  type Job,
+  type WhoAmI,
+} from '@coxswain/api-types';
 
 /** `canAct`: the API takes the request now. Otherwise `why` says what has to happen before; without commands there is no way. */
 export interface GoOn {
@@ -8,8 +15,11 @@ export interface GoOn {
   readonly commands: readonly string[];
 }
 
+/** A checkpoint as far as this asks. `loads`: at the layout that the job has. */
+export type Resumable = CheckpointRecord & Pick<CheckpointDetail, 'loads'>;
+
 /** Whether the job resumes from that checkpoint of its own, for whom, and with which commands. */
-export function goOnFrom(checkpoint: CheckpointRecord, job: Job, role: WhoAmI['role']): GoOn {
+export function goOnFrom(checkpoint: Resumable, job: Job, role: WhoAmI['role']): GoOn {
   const refuse = (why: string): GoOn => ({ canAct: false, why, commands: [] });
   if (FINAL_JOB_STATES.has(job.state) || job.state === 'Deleting') {
     return refuse(
@@ -18,6 +28,10 @@ export function goOnFrom(checkpoint: CheckpointRecord, job: Job, role: WhoAmI['r
   }
   if (job.spec.cancel) return refuse(`Job ${job.name} is being cancelled and does not continue.`);
   if (checkpoint.deletedAt !== null) return refuse('The Checkpoint object was deleted, so no job can resume from it.');
+  if (checkpoint.isBeingDeleted) return refuse('The checkpoint is being deleted, so no job can resume from it.');
+  if (checkpoint.loads?.isRefused === true) {
+    return refuse(`The layout that job ${job.name} has does not load it. ${checkpoint.loads.message}`);
+  }
   const resume = `coxswain resume ${job.name} --from ${checkpoint.name}`;
   const isStopped = job.spec.suspend || waitsForChoice(job);
   const commands = isStopped ? [resume] : [`coxswain suspend ${job.name} --wait`, resume];
@@ -29,6 +43,18 @@ export function goOnFrom(checkpoint: CheckpointRecord, job: Job, role: WhoAmI['r
     commands,
   };
 }
+
+/** Whether it loads at the layout that its job has; undefined: not known, or a refusal says it. */
+export function describeLoads({ loads }: Resumable): string | undefined {
+  if (loads === null || loads.isRefused) return undefined;
+  return [`${LOADS[loads.verdict] ?? loads.verdict}: ${loads.message}`, ...loads.warnings].join(' ');
+}
+
+const LOADS: Readonly<Record<string, string>> = {
+  'loads as is': 'It loads as it is',
+  'engine reshards': 'The engine divides its state anew while it loads',
+  'needs conversion': 'It loads after its conversion',
+};
 
 /** The change of the TrainingJob that asks for the same, for users of kubectl. Another `request` asks again for a checkpoint that was asked for before. */
 export function resumeFromYaml(

@@ -3,7 +3,7 @@ import { formatLayout } from '@coxswain/layout';
 import { formatBytes, formatCount } from '@coxswain/units';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { shownVerdict } from '../checkpoints/format-verdict.ts';
+import { describeRetention, shownVerdict } from '../checkpoints/format-verdict.ts';
 import { baseOf, startedFrom } from '../checkpoints/lineage.ts';
 import { CheckpointActions } from './checkpoint-actions.tsx';
 import { Contents } from './checkpoint-contents.tsx';
@@ -74,6 +74,7 @@ export function CheckpointDetails({ project, checkpoint, job }: CheckpointDetail
 
 function factsOf({ project, checkpoint, job }: CheckpointDetailsProps): readonly (readonly [string, ReactNode])[] {
   const { jobId, jobName, name, epoch, incarnation, createdAt, deletedAt } = checkpoint;
+  const retention = describeRetention(checkpoint);
   const runs = job === undefined ? undefined : startedFrom(job.attempts).get(name);
   return [
     ['Job', jobId === null ? jobName : <Link href={`/projects/${project}/jobs/${jobId}`}>{jobName}</Link>],
@@ -84,6 +85,7 @@ function factsOf({ project, checkpoint, job }: CheckpointDetailsProps): readonly
     ['Layout', formatLayout(checkpoint.layout)],
     ['Format', checkpoint.format],
     ['Size', `${formatBytes(checkpoint.bytes)} in ${formatCount(checkpoint.files, 'file')}`],
+    ...(retention === undefined ? [] : [['Retention', `It ${retention}`] as const]),
     ['Claim', checkpoint.claimName],
     ['Directory', checkpoint.path],
     ...(deletedAt === null ? [] : [['Object deleted', <Time key="deleted" at={deletedAt} />] as const]),

@@ -3,7 +3,7 @@ import { formatBytes } from '@coxswain/units';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { describeHolds } from '../checkpoints/format-contents.ts';
-import { shownVerdict } from '../checkpoints/format-verdict.ts';
+import { describeRetention, shownVerdict } from '../checkpoints/format-verdict.ts';
 import { Time } from './time.tsx';
 import { VerdictPill } from './verdict-pill.tsx';
 
@@ -51,6 +51,7 @@ function CheckpointRow({
   withJobs,
 }: Omit<CheckpointTableProps, 'checkpoints'> & { readonly checkpoint: CheckpointRecord }): ReactNode {
   const { name, uid, step, epoch, incarnation, bytes, createdAt, pin, deletedAt, jobId, jobName } = checkpoint;
+  const retention = describeRetention(checkpoint);
   return (
     <tr className={deletedAt === null ? undefined : 'gone'}>
       <td className="name">
@@ -63,6 +64,11 @@ function CheckpointRow({
         {pin !== null && (
           <span className="tag" title={`Pinned: ${pin}`}>
             pinned
+          </span>
+        )}{' '}
+        {retention !== undefined && (
+          <span className="tag" title={`Retention: it ${retention}`}>
+            {checkpoint.retention?.keeps === true ? 'kept' : 'goes'}
           </span>
         )}
         <small>{name}</small>

@@ -40,6 +40,17 @@ describe('the checkpoints of a job', () => {
       'step 20 newest usable s20',
     ],
     ['have a mark if they are pinned', panel(saves({ ...SOUND, pin: 'the paper' })), 'step 20 pinned s20'],
+    [
+      'have a mark if a retention policy decided about them',
+      panel(saves({ ...SOUND, retention: { keeps: true, because: 'It is the newest.' } })),
+      'step 20 kept s20',
+    ],
+    [
+      'say which are being deleted',
+      panel(saves({ ...SOUND, state: 'Damaged', isBeingDeleted: true })),
+      'being deleted',
+    ],
+    ['say whose files are gone', panel(saves({ ...SOUND, isAbsent: true })), 'files gone'],
     ['name the attempts that began from them', panel(saves(SOUND), { attempts }), 'by attempt 1 2 What the'],
     ['say which objects are gone', panel(saves({ deletedAt: 't' })), 'by attempt 1, object deleted'],
     ['explain their levels', panel(saves(SOUND)), 'V3: all bytes, compared with their checksums.'],
@@ -78,7 +89,7 @@ describe('the page of a checkpoint', () => {
   const page = (answers: Answers, role: WhoAmI['role'] = 'submitter') =>
     asSignedIn(createElement(CheckpointPage, { project: 'research', uid: 'u20' }), { me: { role }, answers });
   const seen = ({ save = {}, job = {}, role }: Seen = {}) => {
-    const record = { ...aCheckpointRecord(SOUND), verifications: [aVerification()], ...save };
+    const record = { ...aCheckpointRecord(SOUND), verifications: [aVerification()], loads: null, ...save };
     const its = aJob(job);
     return page(
       [
@@ -136,6 +147,11 @@ describe('the page of a checkpoint', () => {
       seen({ save: { tensorGroups: [aTensorGroup({ name: '*', tensors: 1_200 })] } }),
       '1,200 further tensors of several shapes are not drawn. The same as a table',
     ],
+    [
+      'says what retention decided, and why',
+      seen({ save: { retention: { keeps: false, because: 'A newer one stays.', problem: 'its pod failed' } } }),
+      'Retention It goes: A newer one stays. Its files could not be deleted yet: its pod failed',
+    ],
     ['says why it is pinned', seen({ save: { pin: 'the paper' } }), 'Pin Unpin Pinned: the paper'],
     ['explains to viewers what they may not do', seen({ role: 'viewer' }), 'viewer, which may not verify or pin'],
     ['says that the object is gone', seen({ save: { deletedAt: 't' } }), 'it cannot be verified or pinned any more'],
@@ -143,6 +159,15 @@ describe('the page of a checkpoint', () => {
       'goes on from here if the job is suspended',
       seen({ job: { spec: { suspend: true } } }),
       'Go on from step 20 With',
+    ],
+    [
+      'says whether it loads at the layout of the job',
+      seen({
+        save: {
+          loads: { verdict: 'loads as is', message: 'It was saved as torch_dcp.', warnings: [], isRefused: false },
+        },
+      }),
+      'It loads as it is: It was saved as torch_dcp.',
     ],
     ['says what has to happen before', seen(), 'is not suspended. Suspend it first'],
     ['has the commands', seen(), 'coxswain suspend tiny-gpt --wait coxswain resume tiny-gpt --from s20'],

@@ -1,13 +1,13 @@
 import type { CheckpointRecord, Job } from '@coxswain/api-types';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { goOnFrom, resumeFromYaml } from '../checkpoints/go-on.ts';
+import { describeLoads, goOnFrom, resumeFromYaml, type Resumable } from '../checkpoints/go-on.ts';
 import { shownVerdict } from '../checkpoints/format-verdict.ts';
 import { useSession } from '../session.tsx';
 
 interface GoOnPanelProps {
   readonly project: string;
-  readonly checkpoint: CheckpointRecord;
+  readonly checkpoint: Resumable;
   readonly job: Job;
 }
 
@@ -20,6 +20,7 @@ export function GoOnPanel({ project, checkpoint, job }: GoOnPanelProps): ReactNo
     onSuccess: (resumed) => client.setQueryData(['job of checkpoint', project, job.id], resumed),
   });
   const { canAct, why, commands } = goOnFrom(checkpoint, job, me.role);
+  const loads = describeLoads(checkpoint);
   const step = checkpoint.step.toLocaleString('en');
   return (
     <section className="panel" id="go-on">
@@ -29,6 +30,7 @@ export function GoOnPanel({ project, checkpoint, job }: GoOnPanelProps): ReactNo
         longer used.
       </p>
       <Doubt checkpoint={checkpoint} />
+      {loads !== undefined && <p className="hint">{loads}</p>}
       <button
         type="button"
         disabled={!canAct || isPending}
