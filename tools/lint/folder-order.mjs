@@ -100,6 +100,8 @@ export const FOLDER_ORDER = {
     'launchers',
     'retention',
     'verification',
+    // what pods of both have in common
+    'worker-pods',
     'ingest',
     'fabric',
     'quarantine',

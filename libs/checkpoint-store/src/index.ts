@@ -10,7 +10,6 @@ export { type ReadableStore, runReading } from './reading/run-reading.ts';
 export {
   calledSaves,
   callForParts,
-  type CalledSave,
   endCall,
   leftByUploads,
   PartsDiffer,
