@@ -24,6 +24,7 @@ import { NameTheClusterOfAnEntry1795867800000 } from '../../../migrations/202611
 import { RecordSinceWhenJobsWait1795881000000 } from '../../../migrations/20261128155000-record-since-when-jobs-wait.ts';
 import { RecordWhatCheckpointsHold1795884000000 } from '../../../migrations/20261128164000-record-what-checkpoints-hold.ts';
 import { KeepTensorGroups1795896300000 } from '../../../migrations/20261128200500-keep-tensor-groups.ts';
+import { FindCheckpointsOfACluster1795900200000 } from '../../../migrations/20261128211000-find-checkpoints-of-a-cluster.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
 export const MIGRATIONS = [
@@ -53,4 +54,5 @@ export const MIGRATIONS = [
   RecordSinceWhenJobsWait1795881000000,
   RecordWhatCheckpointsHold1795884000000,
   KeepTensorGroups1795896300000,
+  FindCheckpointsOfACluster1795900200000,
 ] as const;

@@ -1,6 +1,7 @@
 import { BROKEN_VERDICTS } from '@coxswain/checkpoint';
 import { CheckpointVerification } from '@coxswain/api-types';
 import { z } from 'zod';
+import { isUuid } from '../http/ids.ts';
 import { pageQuery } from '../http/page-query.ts';
 import type { CheckpointRow } from './checkpoint-record.ts';
 
@@ -15,9 +16,7 @@ export const CheckpointsQuery = z.strictObject({
   good: z
     .stringbool()
     .default(false)
-    .describe(
-      'Lists only those that training may resume from and that nothing is held against: complete, not suspect, and not found damaged or incomplete.',
-    ),
+    .describe('Lists only those that are complete, not suspect, and not found damaged or incomplete.'),
   deleted: z.stringbool().default(false).describe('Lists those whose object was deleted, too.'),
   ...pageQuery,
 });
@@ -67,7 +66,7 @@ export function catalogueQuery(filter: CatalogueFilter): { readonly text: string
   const parameters: unknown[] = [filter.clusterId, filter.projectId];
   const next = (value: unknown): string => `$${parameters.push(value)}`;
   const conditions = [
-    ...(job === undefined ? [] : [ofJob(next(job))]),
+    ...(job === undefined ? [] : [ofJob(job, next(job))]),
     ...(name === undefined ? [] : [`c.name = ${next(name)}`]),
     ...(verdict === undefined ? [] : [`coalesce(c.verification->>'verdict', 'none') = ${next(verdict)}`]),
     ...(good ? [IS_GOOD] : []),
@@ -83,6 +82,8 @@ export function catalogueQuery(filter: CatalogueFilter): { readonly text: string
   };
 }
 
-function ofJob(parameter: string): string {
-  return `(j.id::text = lower(${parameter}) OR c.spec->>'jobName' = ${parameter})`;
+/** An index finds the name. */
+function ofJob(job: string, parameter: string): string {
+  const isNamed = `c.spec->>'jobName' = ${parameter}::text`;
+  return isUuid(job) ? `(j.id = ${parameter}::text::uuid OR ${isNamed})` : isNamed;
 }
