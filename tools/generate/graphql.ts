@@ -194,7 +194,7 @@ const ROOTS = `type Query {
   job(project: String!, id: ID!): Job
   "Saved states of a job, oldest first."
   checkpoints(project: String!, jobId: ID!): CheckpointList
-  "Checkpoints of a project, newest first; good: those that training may resume from and that nothing is held against. Project \\"-\\": of the whole cluster (administrators). pageSize: 1 to 500, default 50."
+  "Checkpoints of a project, newest first; good: complete, not suspect, and not found damaged or incomplete. Project \\"-\\": of the whole cluster (administrators). pageSize: 1 to 500, default 50."
   projectCheckpoints(
     project: String!
     "Id or name of the job that saved it."
@@ -275,7 +275,7 @@ type Mutation {
   verifyCheckpoint(project: String!, uid: ID!, level: String): CheckpointVerifyRequest
   "Keep it, whatever the retention; a reason replaces the one before."
   pinCheckpoint(project: String!, uid: ID!, reason: String!): CheckpointRecord
-  "Let retention have it again."
+  "Remove the pin; retention may delete the checkpoint."
   unpinCheckpoint(project: String!, uid: ID!): CheckpointRecord
   "Adopt a checkpoint that no job saved; it is verified before a job can resume from it."
   adoptCheckpoint(project: String!, input: CheckpointAdoptInput!): CheckpointRecord

@@ -115,7 +115,7 @@ export interface CheckpointFilters {
   readonly name?: string | undefined;
   /** Verdict of the closest verification; `none`: it has none. */
   readonly verdict?: string | undefined;
-  /** Only those that training may resume from and that nothing is held against. */
+  /** Only those that are complete, not suspect, and not found damaged or incomplete. */
   readonly good?: boolean | undefined;
   /** With those whose object was deleted. */
   readonly deleted?: boolean | undefined;

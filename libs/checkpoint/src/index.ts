@@ -24,7 +24,13 @@ export { type FoundSave, halfWrittenFormats, isSaveName, markerFiles, unmarkedSa
 export { BROKEN_VERDICTS, isFoundBroken, isGood, isNewer, newestRestorable } from './newest-restorable.ts';
 export { describeVerificationRequest, isAsClose, pendingVerification } from './verification-request.ts';
 export { adoptedSave, adoptionProblem, comparedFileList, fileListSha256 } from './adoption/adopted-save.ts';
-export { compareSaves, type Difference, type Listed, type SaveDifferences } from './compare/compare-saves.ts';
+export {
+  compareSaves,
+  type Difference,
+  type Listed,
+  type PartDifferences,
+  type SaveDifferences,
+} from './compare/compare-saves.ts';
 export { storedChecksums } from './compare/stored-checksums.ts';
 export { contentsOf, holdsOptimizer } from './contents-of.ts';
 export { bestSaveIntervalMs } from './save-interval.ts';

@@ -25,6 +25,7 @@ import { RecordSinceWhenJobsWait1795881000000 } from '../../../migrations/202611
 import { RecordWhatCheckpointsHold1795884000000 } from '../../../migrations/20261128164000-record-what-checkpoints-hold.ts';
 import { KeepTensorGroups1795896300000 } from '../../../migrations/20261128200500-keep-tensor-groups.ts';
 import { RecordWhatRetentionDecided1795898700000 } from '../../../migrations/20261128204500-record-what-retention-decided.ts';
+import { FindCheckpointsOfACluster1795900200000 } from '../../../migrations/20261128211000-find-checkpoints-of-a-cluster.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
 export const MIGRATIONS = [
@@ -55,4 +56,5 @@ export const MIGRATIONS = [
   RecordWhatCheckpointsHold1795884000000,
   KeepTensorGroups1795896300000,
   RecordWhatRetentionDecided1795898700000,
+  FindCheckpointsOfACluster1795900200000,
 ] as const;

@@ -67,10 +67,10 @@ export class CheckpointCatalogueService {
     });
   }
 
-  async #groups(sql: Sql, { namespace, spec, contents }: CatalogueRow): Promise<TensorGroup[] | null> {
+  async #groups(sql: Sql, { uid, namespace, spec, contents }: CatalogueRow): Promise<TensorGroup[] | null> {
     const found = await sql.query<{ tensor_groups: TensorGroup[] }>(
       `SELECT tensor_groups FROM checkpoint_geometries WHERE cluster_id = $1 AND job_uid = $2 AND namespace = $3 AND geometry = $4`,
-      [this.#cluster.id, spec.jobUid, namespace, contents?.geometry ?? null],
+      [this.#cluster.id, spec.jobUid === '' ? uid : spec.jobUid, namespace, contents?.geometry ?? null],
     );
     return firstOf(found)?.tensor_groups ?? null;
   }

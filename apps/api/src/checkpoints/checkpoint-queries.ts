@@ -1,6 +1,7 @@
 import { BROKEN_VERDICTS } from '@coxswain/checkpoint';
 import { CheckpointVerification } from '@coxswain/api-types';
 import { z } from 'zod';
+import { isUuid } from '../http/ids.ts';
 import { pageQuery } from '../http/page-query.ts';
 import type { CheckpointRow } from './checkpoint-record.ts';
 
@@ -16,7 +17,7 @@ export const CheckpointsQuery = z.strictObject({
     .stringbool()
     .default(false)
     .describe(
-      'Lists only those that training may resume from and that nothing is held against: complete, not suspect, not found damaged or incomplete, not absent, and not being deleted.',
+      'Lists only those that are complete, not suspect, not found damaged or incomplete, not absent, and not being deleted.',
     ),
   deleted: z.stringbool().default(false).describe('Lists those whose object was deleted, too.'),
   ...pageQuery,
@@ -68,7 +69,7 @@ export function catalogueQuery(filter: CatalogueFilter): { readonly text: string
   const parameters: unknown[] = [filter.clusterId, filter.projectId];
   const next = (value: unknown): string => `$${parameters.push(value)}`;
   const conditions = [
-    ...(job === undefined ? [] : [ofJob(next(job))]),
+    ...(job === undefined ? [] : [ofJob(job, next(job))]),
     ...(name === undefined ? [] : [`c.name = ${next(name)}`]),
     ...(verdict === undefined ? [] : [`coalesce(c.verification->>'verdict', 'none') = ${next(verdict)}`]),
     ...(good ? [IS_GOOD] : []),
@@ -84,6 +85,8 @@ export function catalogueQuery(filter: CatalogueFilter): { readonly text: string
   };
 }
 
-function ofJob(parameter: string): string {
-  return `(j.id::text = lower(${parameter}) OR c.spec->>'jobName' = ${parameter})`;
+/** An index finds the name. */
+function ofJob(job: string, parameter: string): string {
+  const isNamed = `c.spec->>'jobName' = ${parameter}::text`;
+  return isUuid(job) ? `(j.id = ${parameter}::text::uuid OR ${isNamed})` : isNamed;
 }

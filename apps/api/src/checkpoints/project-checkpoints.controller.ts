@@ -90,7 +90,7 @@ export class ProjectCheckpointsController {
   @Answers({
     status: 200,
     schema: CheckpointRecord,
-    summary: 'Let retention have it again',
+    summary: 'Remove the pin; retention may delete the checkpoint',
     refusals: ['CONFLICT', 'UNAVAILABLE'],
   })
   unpin(

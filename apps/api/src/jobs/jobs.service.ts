@@ -68,6 +68,9 @@ export interface JobListRequest {
 /** Never held up by other changes of their project. They need no rate: a job is created or resumed before each that changes something. */
 const STOPS: ReadonlySet<string> = new Set(['job.suspend', 'job.cancel', 'job.delete']);
 
+/** A job keeps fewer. */
+const MAX_KNOWN_CHECKPOINTS = 1_000;
+
 /** Jobs: what people ask for is written to the row together with an outbox entry; the cluster follows. */
 @Injectable()
 export class JobsService {
@@ -306,8 +309,9 @@ export class JobsService {
       // No job saved an adopted one, so every job of its namespace may name it.
       `SELECT name, coalesce(contents->>'step', spec->>'step')::float8 AS step, state, message, spec, contents, verification
          FROM checkpoints
-        WHERE cluster_id = $1 AND job_uid IN ($2, '') AND namespace = $3 AND deleted_at IS NULL ORDER BY step DESC`,
-      [this.#cluster.id, row.uid, row.namespace],
+        WHERE cluster_id = $1 AND (job_uid = $2 OR (job_uid = '' AND name = $4)) AND namespace = $3 AND deleted_at IS NULL
+        ORDER BY step DESC NULLS LAST LIMIT ${MAX_KNOWN_CHECKPOINTS}`,
+      [this.#cluster.id, row.uid, row.namespace, from ?? null],
     );
     return found.rows;
   }

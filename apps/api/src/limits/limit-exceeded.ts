@@ -15,6 +15,7 @@ export const LIMITS = [
   'layouts',
   'tokens',
   'webhooks',
+  'adoptedCheckpoints',
   'plans',
   'streams',
   'logStreams',

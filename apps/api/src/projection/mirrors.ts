@@ -67,9 +67,10 @@ export async function projectCheckpoint(sql: Sql, cluster: Cluster, checkpoint: 
       retention === null ? null : storableJson(retention),
     ],
   );
-  const { jobUid } = checkpoint.spec;
-  if (tensorGroups !== undefined && contents.geometry !== undefined && namespace !== undefined)
-    await recordGeometry(sql, cluster, { jobUid, namespace, geometry: contents.geometry, tensorGroups });
+  // No job saved an adopted one. By its own UID, the checkpoints that others adopt take no room from it.
+  const owner = isAdopted(checkpoint) ? uid : checkpoint.spec.jobUid;
+  if (tensorGroups !== undefined && contents.geometry !== undefined && namespace !== undefined && owner !== undefined)
+    await recordGeometry(sql, cluster, { jobUid: owner, namespace, geometry: contents.geometry, tensorGroups });
   if (verification !== undefined && uid !== undefined && namespace !== undefined)
     await recordVerification(sql, cluster, { uid, namespace, verification });
 }

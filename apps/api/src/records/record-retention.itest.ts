@@ -117,6 +117,20 @@ describe('records of jobs that are gone', () => {
     expect(await left([job])).toEqual(isKept ? [0] : []);
   });
 
+  it.each([
+    ['is kept so many days after its object', 29, 1],
+    ['goes then', 31, 0],
+  ])('of an adopted checkpoint %s', async (_sentence, days, kept) => {
+    const uid = randomUUID();
+    await database.query(
+      `INSERT INTO checkpoints (cluster_id, uid, namespace, name, job_uid, spec, state, resource_version, created_at, deleted_at)
+       VALUES ($1, $2, 'n', $2, '', '{}', 'Unverified', 1, now(), now() - make_interval(days => $3::integer))`,
+      [here.id, uid, days],
+    );
+    await sweep(0, 30);
+    expect(await count('SELECT 1 FROM checkpoints WHERE uid = $1', [uid])).toBe(kept);
+  });
+
   it('goes no sooner than a minute after its job, however many there are', async () => {
     const project = await aProject();
     const [young, old] = [await aJob({ project, goneMinutesAgo: 0 }), await aJob({ project, goneMinutesAgo: 5 })];

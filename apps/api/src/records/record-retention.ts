@@ -69,6 +69,7 @@ class Sweep {
       'SELECT id FROM (SELECT id FROM projects WHERE cluster_id = $1 UNION ALL SELECT NULL) AS every_project ORDER BY random()',
       [cluster.id],
     );
+    if (bounds.days > 0 && !(await this.#removeAdopted(bounds.days))) return false;
     let projects: readonly (string | null)[] = found.rows.map(({ id }) => id);
     while (projects.length > 0) {
       const withMore: (string | null)[] = [];
@@ -130,6 +131,25 @@ class Sweep {
     const ids = old.flatMap(({ id, uid }) => (uid === null ? [] : [id]));
     const ofJob = 'job_id = ANY ($1::uuid[])';
     return (await this.#deleteAll('incidents', ofJob, [ids])) && this.#deleteAll('job_events', ofJob, [ids]);
+  }
+
+  /** No job leads to the records of adopted checkpoints. They are kept as long after their object as those of jobs. False when this sweep has done enough. */
+  #removeAdopted(days: number): Promise<boolean> {
+    const { database, cluster } = this.#parts;
+    return this.#untilNoneIsLeft(async () => {
+      const { rows } = await database.query(
+        `WITH gone AS (
+           DELETE FROM checkpoints
+            WHERE ctid = ANY (ARRAY(SELECT ctid FROM checkpoints
+                                     WHERE cluster_id = $1 AND job_uid = '' AND deleted_at < now() - make_interval(days => $2::integer)
+                                     LIMIT ${ROWS_AT_ONCE}))
+           RETURNING uid),
+         geometries AS (DELETE FROM checkpoint_geometries WHERE cluster_id = $1 AND job_uid IN (SELECT uid FROM gone))
+         SELECT uid FROM gone`,
+        [cluster.id, days],
+      );
+      return rows.length === ROWS_AT_ONCE;
+    });
   }
 
   #deleteAll(table: string, where: string, parameters: readonly unknown[]): Promise<boolean> {

@@ -1,5 +1,6 @@
 import type { CheckpointRecord } from '@coxswain/api-types';
 import { aCheckpointRecord, aVerification, someContents } from '@coxswain/api-types/testing';
+import { type Routes, runCommand } from '../testing/run-command.ts';
 import { adoptionText } from './adopt-command.ts';
 
 const adopted = (more: Partial<CheckpointRecord>): CheckpointRecord => ({
@@ -32,4 +33,46 @@ it.each<[what: string, more: Partial<CheckpointRecord>, want: RegExp]>([
   ],
 ])('says that an adopted checkpoint %s', (_what, more, want) => {
   expect(adoptionText(adopted(more))).toMatch(want);
+});
+
+describe('coxswain checkpoint adopt --wait', () => {
+  const UNVERIFIED = adopted({ jobName: '', jobUid: '', state: 'Unverified' });
+  const byWorker = aVerification({ level: 'V2', by: 'Worker' });
+  const detail = (more: Partial<CheckpointRecord>) => ({
+    json: {
+      ...UNVERIFIED,
+      ...more,
+      verifications: more.verification === undefined || more.verification === null ? [] : [more.verification],
+      tensorGroups: null,
+    },
+  });
+  const adopt = (argv: string, details: Routes[string]) =>
+    runCommand(`checkpoint adopt llama --claim old-runs --path llama/step-7 --wait ${argv}`, {
+      'POST /v1/projects/research/checkpoints': { status: 201, json: UNVERIFIED },
+      [`GET /v1/projects/research/checkpoints/${UNVERIFIED.uid}`]: details,
+    });
+  const absent = { status: 404, json: { status: 404, code: 'NOT_FOUND', title: 'Not found', detail: 'no' } };
+  const waiting = detail({ message: 'claim old-runs does not exist' });
+  const sound = { verification: byWorker, contents };
+
+  it.each<[what: string, details: Routes[string], code: number, err: RegExp]>([
+    ['a save that jobs can resume from', [absent, detail(sound)], 0, /^$/],
+    ['a claim that appears later', [waiting, waiting, detail(sound)], 0, /^llama: claim old-runs does not exist$/],
+    ['weights alone', [detail({ ...sound, contents: { ...contents, isResumable: false } })], 1, /no optimizer state/],
+    ['a save without contents', [detail({ verification: byWorker })], 1, /no reader says what it holds/],
+    [
+      'a save without a step',
+      [detail({ ...sound, path: 'llama/final', contents: someContents({ isResumable: true, step: undefined }) })],
+      1,
+      /which step it holds\. To remove it, run `kubectl delete checkpoint/,
+    ],
+  ])('answers for %s', async (_what, details, code, err) => {
+    const found = await adopt('', details);
+    expect([found.code, found.err]).toEqual([code, expect.stringMatching(err)]);
+  });
+
+  it('gives up after a time, and says why', async () => {
+    const { code, err } = await adopt('--timeout 1', waiting);
+    expect([code, err]).toEqual([1, expect.stringMatching(/^llama: claim old-runs does[^]*no verdict after 1 minute/)]);
+  });
 });

@@ -1,15 +1,19 @@
-import { ApiProblem } from '@coxswain/api-client';
-import type { CheckpointRecord } from '@coxswain/api-types';
+import type { Checkpoint, CheckpointRecord } from '@coxswain/api-types';
+import { adoptionProblem } from '@coxswain/checkpoint';
 import type { ParallelLayout } from '@coxswain/layout';
 import { formatBytes } from '@coxswain/units';
 import type { Command } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { readLayoutFile } from '../files/read-layout-file.ts';
+import { wholeNumber } from '../options/whole-number.ts';
 import type { ProjectJobs } from '../session/project-jobs.ts';
 import type { Session } from '../session/session.ts';
+import { waitForVerdict } from './wait-for-verdict.ts';
 
-const POLL_MS = 2_000;
-const MAX_POLLS = 900;
+/** The API has no right to delete Checkpoints. */
+const FORGET = 'To remove it, run `kubectl delete checkpoint NAME`; its files stay.';
+/** Of the list of its files the record has nothing; there is one as soon as there is a verification. */
+const NOT_IN_RECORD = { count: 0, bytes: 0, sha256: '0'.repeat(64) };
 
 interface AdoptOptions {
   readonly claim: string;
@@ -17,6 +21,7 @@ interface AdoptOptions {
   readonly namespace?: string;
   readonly layout?: string;
   readonly wait?: true;
+  readonly timeout: number;
 }
 
 /** Adds `checkpoint adopt`. */
@@ -24,17 +29,18 @@ export function addAdoptCommand(checkpoint: Command, session: Session): void {
   checkpoint
     .command('adopt')
     .argument('<name>', 'name of the new Checkpoint')
-    .description('make a checkpoint that no job saved known, so that jobs can resume from it once it is verified')
+    .description('register an existing checkpoint so that jobs can resume from it')
     .requiredOption('--claim <name>', 'PersistentVolumeClaim that holds it')
     .requiredOption('--path <directory>', 'directory of one checkpoint inside the claim')
     .option('--namespace <name>', 'namespace of the claim; default: the first of the project')
     .option('--layout <file>', 'layout that it was saved at; default: what its files say')
     .option('--wait', 'wait until it is verified; exit code 1 if no job can resume from it')
+    .option('--timeout <minutes>', 'with --wait, give up after so many minutes', wholeNumber, 30)
     .addHelpText(
       'after',
       '\nExample:\n  coxswain checkpoint adopt llama-run-7 --claim old-runs --path llama/iter_0001000 --wait',
     )
-    .action(async (name: string, { claim, path, namespace, layout, wait }: AdoptOptions) => {
+    .action(async (name: string, { claim, path, namespace, layout, wait, timeout }: AdoptOptions) => {
       const project = await session.open();
       const adopted = await project.api.adoptCheckpoint(project.project, {
         name,
@@ -43,10 +49,13 @@ export function addAdoptCommand(checkpoint: Command, session: Session): void {
         ...(namespace === undefined ? {} : { namespace }),
         ...(layout === undefined ? {} : { layout: layoutOf(layout) }),
       });
-      const found = wait === true ? await waitForVerdict(session, project, adopted) : adopted;
+      if (wait !== true) return session.show(adopted, adoptionText);
+      const found = await waitUntilVerified(session, project, { adopted, timeoutMinutes: timeout });
       session.show(found, adoptionText);
-      const { verdict } = found.verification ?? {};
-      if (wait === true && (verdict === 'damaged' || verdict === 'incomplete')) session.setExitCode(1);
+      const problem = problemOf(found);
+      if (problem === undefined) return;
+      session.printError(`No job can resume from Checkpoint ${name}: it ${problem.replace(/\.?$/, '.')} ${FORGET}`);
+      session.setExitCode(1);
     });
 }
 
@@ -59,25 +68,31 @@ function layoutOf(path: string): ParallelLayout {
   return read.document.layout;
 }
 
-/** The record once it was verified. Rejects if it could not be read. */
-async function waitForVerdict(
+/** The record once a pod verified it. What the cluster tries again, such as a claim that does not exist yet, is printed and awaited. */
+async function waitUntilVerified(
   session: Session,
-  { api, project }: ProjectJobs,
-  adopted: CheckpointRecord,
+  project: ProjectJobs,
+  { adopted, timeoutMinutes }: { readonly adopted: CheckpointRecord; readonly timeoutMinutes: number },
 ): Promise<CheckpointRecord> {
-  let found = adopted;
-  for (let polls = 0; polls < MAX_POLLS; polls++) {
-    if (found.verification !== null) return found;
-    if (found.message !== null) throw new CliError(`Checkpoint ${found.name} is not verified. ${found.message}`);
-    await session.pause(POLL_MS);
-    session.signal.throwIfAborted();
-    // The record comes a moment after the object.
-    found = await api.checkpointByUid(project, adopted.uid).catch((error: unknown) => {
-      if (error instanceof ApiProblem && error.status === 404) return found;
-      throw error;
-    });
-  }
-  throw new CliError(`Checkpoint ${found.name} was not verified within 30 minutes. Its state is ${found.state}.`);
+  const at = { project: project.project, uid: adopted.uid };
+  const asked = { level: 'V0', requestedAt: null } as const;
+  const detail = { ...adopted, verifications: [], tensorGroups: null };
+  await waitForVerdict(session, { project, at }, { asked, timeoutMinutes, adopted: detail });
+  return await project.api.checkpoint(at);
+}
+
+/** Why no job can resume from it, completing "Checkpoint x ..."; undefined: jobs can. */
+function problemOf(record: CheckpointRecord): string | undefined {
+  const { verification, contents, message } = record;
+  return adoptionProblem({
+    spec: record,
+    status: {
+      state: record.state,
+      ...(verification === null ? {} : { verification, files: NOT_IN_RECORD }),
+      ...(contents === null ? {} : { contents }),
+      ...(message === null ? {} : { message }),
+    },
+  } as unknown as Checkpoint);
 }
 
 /** What was adopted, and what comes next. */

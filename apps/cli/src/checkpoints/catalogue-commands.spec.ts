@@ -70,6 +70,23 @@ describe('the retention of checkpoints', () => {
   });
 });
 
+describe('coxswain checkpoint list of many', () => {
+  const page = (name: string, nextPageToken?: string) => ({
+    json: { items: [aCheckpointRecord({ name })], ...(nextPageToken === undefined ? {} : { nextPageToken }) },
+  });
+  it.each([
+    ['to the limit, and says that more exist', 2, page('tiny-s40', 'c'), /^More Checkpoints exist\./],
+    ['to the end', 9, page('tiny-s40'), /^$/],
+  ])('follows the pages %s', async (_what, limit, last, err) => {
+    const found = await runCommand(`checkpoint list --limit ${limit}`, {
+      [`${LIST}?pageSize=${limit}`]: page('tiny-s20', 'b'),
+      [`${LIST}?pageSize=${limit - 1}&pageToken=b`]: last,
+    });
+    expect([found.code, found.out]).toEqual([0, expect.stringMatching(/tiny-s20\n.*tiny-s40$/)]);
+    expect(found.err).toMatch(err);
+  });
+});
+
 describe('coxswain checkpoint get', () => {
   it('shows one by name with each verification', async () => {
     const finding = { kind: 'damaged' as const, message: 'File a is cut off.' };

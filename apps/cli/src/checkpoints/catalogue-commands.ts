@@ -1,4 +1,10 @@
-import { CheckpointPin, type CheckpointVerifyRequest, type VerificationLevel } from '@coxswain/api-types';
+import {
+  type CheckpointPage,
+  CheckpointPin,
+  type CheckpointRecord,
+  type CheckpointVerifyRequest,
+  type VerificationLevel,
+} from '@coxswain/api-types';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { wholeNumber } from '../options/whole-number.ts';
 import type { Session } from '../session/session.ts';
@@ -6,7 +12,7 @@ import { catalogueTable, checkpointText } from './catalogue-tables.ts';
 import { findCheckpoint } from './find-checkpoint.ts';
 import { verdictLines, waitForVerdict } from './wait-for-verdict.ts';
 
-const MAX_LIMIT = 500;
+const MAX_PAGE = 500;
 const VERDICTS = ['sound', 'damaged', 'incomplete', 'suspect', 'unverifiable', 'none'];
 const NAME_HELP = 'name or UID of a Checkpoint of the project';
 
@@ -57,19 +63,40 @@ function addListCommand(checkpoint: Command, session: Session): void {
   checkpoint
     .command('list [job]')
     .description('list the Checkpoints of the project or of one job, newest first')
-    .option('--good', 'only those that training may resume from and that nothing is held against')
+    .option('--good', 'only those that are complete, not suspect, and not found damaged or incomplete')
     .addOption(new Option('--verdict <verdict>', 'only those with this verdict').choices(VERDICTS))
     .option('--deleted', 'also those whose object was deleted')
-    .option('--limit <count>', `maximum number of Checkpoints, up to ${MAX_LIMIT}`, wholeNumber, 50)
+    .option('--limit <count>', 'maximum number of Checkpoints', wholeNumber, 50)
     .addHelpText(
       'after',
       '\nExamples:\n  coxswain checkpoint list tiny-gpt\n  coxswain checkpoint list tiny-gpt --good --limit 1    # the latest good one',
     )
     .action(async (job: string | undefined, { limit, ...filters }: ListOptions) => {
       const { api, project } = await session.open();
-      const query = { ...filters, job, pageSize: Math.min(MAX_LIMIT, Math.max(1, limit)) };
-      session.show((await api.projectCheckpoints(project, query)).items, catalogueTable);
+      const { items, hasMore } = await upTo(Math.max(1, limit), (page) =>
+        api.projectCheckpoints(project, { ...filters, job, ...page }),
+      );
+      session.show(items, catalogueTable);
+      if (hasMore) session.printError(`More Checkpoints exist. \`--limit\` sets how many are listed (now ${limit}).`);
     });
+}
+
+/** A page ends early if its records are large. */
+async function upTo(
+  most: number,
+  read: (page: { readonly pageSize: number; readonly pageToken?: string }) => Promise<CheckpointPage>,
+): Promise<{ readonly items: readonly CheckpointRecord[]; readonly hasMore: boolean }> {
+  const found: CheckpointRecord[] = [];
+  let token: string | undefined;
+  do {
+    const { items, nextPageToken } = await read({
+      pageSize: Math.min(MAX_PAGE, most - found.length),
+      ...(token === undefined ? {} : { pageToken: token }),
+    });
+    found.push(...items);
+    token = nextPageToken;
+  } while (token !== undefined && found.length < most);
+  return { items: found, hasMore: token !== undefined };
 }
 
 function pinReason(text: string): string {

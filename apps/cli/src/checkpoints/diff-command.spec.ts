@@ -5,6 +5,7 @@ import { type OfflineOutcome, runOffline } from '../testing/run-offline.ts';
 
 const FIXTURES = resolve(import.meta.dirname, '../../../../libs/checkpoint/fixtures');
 const SAVE = join(FIXTURES, 'dcp-2.15.0');
+const TRAINER = join(FIXTURES, 'hugging-face-5.23.0/checkpoint-2');
 const MEGATRON = join(FIXTURES, 'megatron-core-0.16.1');
 
 let root: string;
@@ -16,12 +17,12 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 const checkpoint = (...argv: readonly string[]): Promise<OfflineOutcome> => runOffline({}, 'checkpoint', ...argv);
 
 it.each<[what: string, argv: readonly string[], code: number, out: RegExp]>([
-  ['a save and itself', [SAVE, SAVE], 0, /^The same, as far as their metadata says\.$/],
+  ['a save and itself', [SAVE, SAVE], 0, /^The same, as far as their metadata and the sizes of their files say\.$/],
   [
     'a save and itself to its bytes',
     [SAVE, SAVE, '--level', 'V3'],
     0,
-    /^The same tensors, with the same stored bytes\.$/,
+    /^The same tensors, objects and files, with the same stored bytes\.$/,
   ],
   [
     'saves of two runs',
@@ -43,6 +44,35 @@ it('diff finds a byte that differs, at V3 alone', async () => {
   expect((await checkpoint('diff', SAVE, other)).code).toBe(0);
   const { code, out } = await checkpoint('diff', SAVE, other, '--level', 'V3');
   expect([code, out]).toEqual([1, expect.stringMatching(/^Other stored bytes \(1 tensor\):\n {2}\w+/) as string]);
+});
+
+it.each<[file: string, change: (bytes: Buffer) => Uint8Array, level: string, out: RegExp]>([
+  ['scheduler.pt', (bytes) => Buffer.concat([bytes, bytes]), 'V1', /scheduler\.pt/],
+  [
+    'rng_state_0.pth',
+    (bytes) => bytes.map((byte, index) => (index === bytes.length >> 1 ? byte ^ 1 : byte)),
+    'V3',
+    /bytes[^]*rng_state/,
+  ],
+])('diff of Trainer saves finds another %s', async (file, change, level, out) => {
+  const other = join(root, 'checkpoint-2');
+  cpSync(TRAINER, other, { recursive: true });
+  writeFileSync(join(other, file), change(readFileSync(join(other, file))));
+  const found = await checkpoint('diff', TRAINER, other, '--level', level);
+  expect([found.code, found.out + found.err]).toEqual([1, expect.stringMatching(out) as string]);
+});
+
+it('diff refuses a damaged save, and names it', async () => {
+  const damaged = join(root, 'step-12');
+  cpSync(SAVE, damaged, { recursive: true });
+  const [shard = ''] = readdirSync(damaged).filter((name) => name.endsWith('.distcp'));
+  writeFileSync(join(damaged, shard), readFileSync(join(damaged, shard)).subarray(0, 100));
+  const { code, out, err } = await checkpoint('diff', SAVE, damaged);
+  expect([code, out, err]).toEqual([
+    1,
+    '',
+    expect.stringMatching(/step-12 is damaged, so it is not compared\./) as string,
+  ]);
 });
 
 it('export copies a save that then verifies, and copies nothing again', async () => {

@@ -2,6 +2,7 @@ import {
   compareSaves,
   type Difference,
   type Listed,
+  type PartDifferences,
   type SaveDifferences,
   storedChecksums,
 } from '@coxswain/checkpoint';
@@ -27,10 +28,10 @@ export function addDiffCommand(checkpoint: Command, session: Session): void {
     .argument('<save>', `${LOCATION}, or s3://BUCKET/PREFIX`)
     .argument('<other>', 'the save to compare it with')
     .description(
-      'say in what two saves differ: tensors, how they are divided, step and degrees (exit code 1 if they differ)',
+      'show how two saves differ: tensors, how they are divided, objects, files, step and degrees (exit code 1 if they differ)',
     )
     .addOption(
-      new Option('--level <level>', 'V1: metadata alone. V3: the stored bytes of each tensor too')
+      new Option('--level <level>', 'V1: metadata, and names and sizes of files. V3: all stored bytes too')
         .choices(['V1', 'V3'])
         .default('V1'),
     )
@@ -50,30 +51,54 @@ export function addDiffCommand(checkpoint: Command, session: Session): void {
 async function readSave(session: Session, location: string, options: DiffOptions) {
   const { store, files } = await openAndList(session, location, options, LOCATION);
   const { add: onBytes } = progressOf(session, files);
-  const { format, state } = await verifyFiles(session, store, files, { level: 'V1', onBytes });
+  const { format, state, verdict, findings } = await verifyFiles(session, store, files, { level: 'V1', onBytes });
   if (state === undefined)
     throw new CliError(`${location} holds no checkpoint whose metadata can be read. Name ${LOCATION}.`);
-  if (options.level !== 'V3') return { format, state };
+  if (verdict === 'damaged' || verdict === 'incomplete') {
+    const [worst] = findings.filter(({ kind }) => kind === verdict);
+    throw new CliError(
+      `${location} is ${verdict}, so it is not compared. ${worst?.sentence ?? ''} \`coxswain checkpoint verify ${location}\` lists all findings.`,
+    );
+  }
+  if (options.level !== 'V3') return { format, state, files };
   const { signal } = session;
-  const checksums = await runReading(store, files, storedChecksums(state, crc32), { onBytes, signal });
-  return { format, state, checksums };
+  const checksums = await runReading(store, files, storedChecksums(state, files, crc32), { onBytes, signal });
+  return { format, state, files, checksums };
 }
 
 /** One paragraph for each kind of difference. */
 export function differencesText(found: SaveDifferences, level: DiffOptions['level']): string {
   if (found.isSame)
     return level === 'V3'
-      ? 'The same tensors, with the same stored bytes.'
-      : 'The same, as far as their metadata says.';
+      ? 'The same tensors, objects and files, with the same stored bytes.'
+      : 'The same, as far as their metadata and the sizes of their files say.';
+  const { notCompared } = found;
   const parts = [
     table('Facts', found.facts.length, found.facts),
-    names('Only in the first', found.onlyInOne),
-    names('Only in the second', found.onlyInOther),
+    names('Only in the first', found.onlyInOne, 'tensor'),
+    names('Only in the second', found.onlyInOther, 'tensor'),
     table('Tensors of another dtype, shape or kind', found.changed.count, found.changed.first),
-    names('Divided differently', found.dividedDifferently),
-    found.otherBytes === undefined ? '' : names('Other stored bytes', found.otherBytes),
+    names('Divided differently', found.dividedDifferently, 'tensor'),
+    names('Other stored bytes', found.otherBytes, 'tensor'),
+    ...partsText(found.objects, 'object'),
+    ...partsText(found.files, 'file'),
+    names('Not compared, because a save does not say where their bytes are', notCompared?.tensors, 'tensor'),
+    names('Not compared, because a save does not say where their bytes are', notCompared?.objects, 'object'),
   ];
   return parts.filter((part) => part !== '').join('\n\n');
+}
+
+function partsText(found: PartDifferences, what: 'object' | 'file'): readonly string[] {
+  return [
+    names('Only in the first', found.onlyInOne, what),
+    names('Only in the second', found.onlyInOther, what),
+    table(
+      what === 'file' ? 'Files of another size' : 'Objects of another size',
+      found.changed.count,
+      found.changed.first,
+    ),
+    names(what === 'file' ? 'Other bytes beside tensors' : 'Other stored bytes', found.otherBytes, what),
+  ];
 }
 
 function table(title: string, count: number, rows: readonly Difference[]): string {
@@ -81,9 +106,10 @@ function table(title: string, count: number, rows: readonly Difference[]): strin
   return `${title}:\n${columns(rows.map(({ name, one = '-', other = '-' }) => [quoted(name), quoted(one), quoted(other)]))}${more(count, rows.length)}`;
 }
 
-function names(title: string, { count, first }: Listed<string>): string {
+function names(title: string, list: Listed<string> | undefined, what: 'tensor' | 'object' | 'file'): string {
+  const { count, first } = list ?? { count: 0, first: [] };
   if (count === 0) return '';
-  return `${title} (${formatCount(count, 'tensor')}):\n${first.map((name) => `  ${quoted(name)}`).join('\n')}${more(count, first.length)}`;
+  return `${title} (${formatCount(count, what)}):\n${first.map((name) => `  ${quoted(name)}`).join('\n')}${more(count, first.length)}`;
 }
 
 function more(count: number, shown: number): string {

@@ -1,4 +1,10 @@
-import { type CheckpointVerification, type CheckpointVerifyRequest, VERIFICATION_LEVELS } from '@coxswain/api-types';
+import { ApiProblem } from '@coxswain/api-client';
+import {
+  type CheckpointDetail,
+  type CheckpointVerification,
+  type CheckpointVerifyRequest,
+  VERIFICATION_LEVELS,
+} from '@coxswain/api-types';
 import { formatBytes, formatCount, formatDuration, MINUTE_MS, SECOND_MS } from '@coxswain/units';
 import { CliError } from '../cli-error.ts';
 import type { Session } from '../session/session.ts';
@@ -8,17 +14,28 @@ const POLL_MS = 2 * SECOND_MS;
 /** Between two lines that only say that it still waits. */
 const PROGRESS_MS = 30 * SECOND_MS;
 
+/** What is awaited. */
+interface WaitedVerification {
+  readonly asked: Pick<CheckpointVerifyRequest, 'level' | 'requestedAt'>;
+  readonly timeoutMinutes: number;
+  /** A Checkpoint that was created just now: the server lists it a moment later. */
+  readonly adopted?: CheckpointDetail;
+}
+
 /** Resolves with the verification that answers the request. Says on standard error what it waits for, and why, as the Checkpoint says. */
 export async function waitForVerdict(
   session: Session,
-  { project, at }: FoundCheckpoint,
-  { asked, timeoutMinutes }: { readonly asked: CheckpointVerifyRequest; readonly timeoutMinutes: number },
+  { project, at }: Pick<FoundCheckpoint, 'project' | 'at'>,
+  { asked, timeoutMinutes, adopted }: WaitedVerification,
 ): Promise<CheckpointVerification> {
   const startMs = session.now().getTime();
   let message: string | null = null;
   let saidMs = startMs;
   for (let waitedMs = 0; ; waitedMs += POLL_MS) {
-    const detail = await project.api.checkpoint(at);
+    const detail = await project.api.checkpoint(at).catch((error: unknown) => {
+      if (adopted !== undefined && error instanceof ApiProblem && error.status === 404) return adopted;
+      throw error;
+    });
     const answer = detail.verifications.find((one) => isAnswer(one, asked));
     if (answer !== undefined) return answer;
     if (detail.deletedAt !== null) throw new CliError(`Checkpoint ${detail.name} was deleted before it was verified.`);
@@ -34,7 +51,7 @@ export async function waitForVerdict(
 }
 
 /** The same rule by which the operator takes the request as answered. */
-function isAnswer({ by, level, at }: CheckpointVerification, asked: CheckpointVerifyRequest): boolean {
+function isAnswer({ by, level, at }: CheckpointVerification, asked: WaitedVerification['asked']): boolean {
   const isClose = VERIFICATION_LEVELS.indexOf(level) >= VERIFICATION_LEVELS.indexOf(asked.level);
   return by === 'Worker' && isClose && (asked.requestedAt === null || Date.parse(at) >= Date.parse(asked.requestedAt));
 }

@@ -104,7 +104,10 @@ export function addActingCommands(program: Command, session: Session): void {
     .option('--pipeline-parallel <ways>', 'pipeline parallel degree', wholeNumber)
     .option('--data-parallel <ways>', 'data parallel degree', wholeNumber)
     .option('--gpus <count>', 'let the planner choose a layout for this many GPUs', wholeNumber)
-    .option('--from <checkpoint>', 'start from this checkpoint of the job, or from scratch; see `coxswain checkpoints`')
+    .option(
+      '--from <checkpoint>',
+      'start from this checkpoint of the job, from an adopted checkpoint, or from scratch; see `coxswain checkpoints`',
+    )
     .option('-w, --wait', 'return when every rank has started; exit code 3 if the job ends before')
     .action(async (name: string, { wait, ...options }: ResumeOptions) => {
       const project = await session.open();

@@ -35,7 +35,12 @@ describe('training goes on from a checkpoint', () => {
     ['if the job waits for a choice', { job: { state: 'Queued', conditions: [UNUSABLE] } }, undefined, [RESUME]],
     ['once a running job is suspended', {}, /is not suspended\. Suspend it first/, [SUSPEND, RESUME]],
     ['for whom may resume jobs', { job: SUSPENDED, role: 'viewer' }, /role is viewer/, [RESUME]],
-    ['not of a job that ended', ended('Complete'), /is Complete and does not continue/, []],
+    [
+      'not of a job that ended',
+      ended('Complete'),
+      /is Complete and does not continue\. Another job can resume .* once you adopt it/,
+      [],
+    ],
     ['not of a job that is deleted', ended('Deleting'), /is Deleting and does not/, []],
     ['not of a job that is cancelled', { job: { spec: { cancel: true } } }, /being cancelled/, []],
     [

@@ -23,7 +23,7 @@ export function goOnFrom(checkpoint: Resumable, job: Job, role: WhoAmI['role']):
   const refuse = (why: string): GoOn => ({ canAct: false, why, commands: [] });
   if (FINAL_JOB_STATES.has(job.state) || job.state === 'Deleting') {
     return refuse(
-      `Job ${job.name} is ${job.state} and does not continue. Another job cannot resume from its checkpoints.`,
+      `Job ${job.name} is ${job.state} and does not continue. Another job can resume from the directory of this checkpoint once you adopt it.`,
     );
   }
   if (job.spec.cancel) return refuse(`Job ${job.name} is being cancelled and does not continue.`);

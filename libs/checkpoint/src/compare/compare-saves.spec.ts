@@ -24,7 +24,7 @@ const state = (tensors: readonly SavedTensor[], facts: object = {}): SavedState 
 });
 const SAVE = state([tensor('w')], { step: 10 });
 const compare = (other: SavedState): SaveDifferences =>
-  compareSaves({ format: 'dcp', state: SAVE }, { format: 'dcp', state: other });
+  compareSaves({ format: 'dcp', state: SAVE, files: [] }, { format: 'dcp', state: other, files: [] });
 const empty = { count: 0, first: [] };
 const listed = (...first: unknown[]): object => ({ count: first.length, first });
 
@@ -75,12 +75,45 @@ it('lists the first of many differences, and counts all', () => {
   expect([count, first.length]).toEqual([200, MAX_LISTED]);
 });
 
-it.each([
-  ['equal', [1, 2, 3, 4], []],
-  ['different', [1, 2, 3, 5], ['w']],
-])('names tensors whose stored bytes differ: %s', (_what, bytes, want) => {
-  const sums = (content: number[]) => new MemorySave({ a: Uint8Array.from(content) }).run(storedChecksums(SAVE, crc32));
-  const save = { format: 'dcp', state: SAVE };
-  const found = compareSaves({ ...save, checksums: sums([1, 2, 3, 4]) }, { ...save, checksums: sums(bytes) });
-  expect([found.isSame, found.otherBytes?.first]).toEqual([want.length === 0, want]);
+const WHOLE = [1, 2, 3, 4, 8, 9];
+const RICH: SavedState = {
+  ...SAVE,
+  objects: [{ key: 'scheduler', item: { file: 'a', offset: 4, length: 1 } }],
+};
+const NOWHERE: SavedState = {
+  ...SAVE,
+  tensors: [tensor('w', { chunks: [{ offsets: [0], sizes: [4], item: undefined }] })],
+  objects: [{ key: 'scheduler', item: undefined }],
+};
+it.each<[what: string, of: SavedState, bytes: readonly number[], want: object]>([
+  ['nothing, in equal saves', RICH, WHOLE, { isSame: true }],
+  ['a tensor', RICH, [1, 2, 3, 5, 8, 9], { otherBytes: listed('w'), objects: { otherBytes: empty } }],
+  ['an object', RICH, [1, 2, 3, 4, 7, 9], { otherBytes: empty, objects: { otherBytes: listed('scheduler') } }],
+  ['a byte beside tensors', RICH, [1, 2, 3, 4, 8, 8], { otherBytes: empty, files: { otherBytes: listed('a') } }],
+  ['a file of another size', RICH, [...WHOLE, 1], { files: { changed: { count: 1 }, otherBytes: empty } }],
+  [
+    'no equality of what is nowhere',
+    NOWHERE,
+    WHOLE,
+    { otherBytes: empty, notCompared: { tensors: listed('w'), objects: listed('scheduler') } },
+  ],
+])('finds in the stored bytes %s', (_what, of, bytes, want) => {
+  const save = (content: readonly number[]) => {
+    const files = [{ path: 'a', bytes: content.length }];
+    const checksums = new MemorySave({ a: Uint8Array.from(content) }).run(storedChecksums(of, files, crc32));
+    return { format: 'dcp', state: of, files, checksums };
+  };
+  expect(compareSaves(save(WHOLE), save(bytes))).toMatchObject({ isSame: false, ...want });
+});
+
+it('finds objects and files that only one save has', () => {
+  const found = compareSaves(
+    { format: 'dcp', state: RICH, files: [{ path: 'a', bytes: 6 }] },
+    { format: 'dcp', state: SAVE, files: [{ path: 'b', bytes: 6 }] },
+  );
+  expect(found).toMatchObject({
+    isSame: false,
+    objects: { onlyInOne: listed('scheduler') },
+    files: { onlyInOne: listed('a'), onlyInOther: listed('b') },
+  });
 });
