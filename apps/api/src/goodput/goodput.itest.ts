@@ -119,7 +119,7 @@ describe('goodput of a job', () => {
     expect(body).toMatchObject({ gpuSeconds: 440, heldSeconds: 110, waitingSeconds: 20, asOf: at(130) });
     const query = `query ($id: ID!) { goodput(project: "research", jobId: $id) {
       asOf gpuSeconds goodput shares { category gpuSeconds share } heldSeconds waitingSeconds suspendedSeconds
-      spans { from to spent gpus epoch } secondsPerSave attemptsLeftOut
+      spans { from to spent gpus epoch } secondsPerSave attemptsLeftOut recommendedSaves { everySteps everySeconds secondsPerSave saves secondsToFailure failures }
       recoveries { epoch incarnation failedAt resumedFromStep lastStep noticing waiting starting loading stepping total } } }`;
     const answer = await api.send('POST', '/graphql', { token: member, body: { query, variables: { id: jobId } } });
     expect(answer.body).toEqual({ data: { goodput: body } });
