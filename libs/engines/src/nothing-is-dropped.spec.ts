@@ -13,6 +13,9 @@ const OF_PODS = new Set([
   'initialWeights.claimName',
   'checkpoint.claimName',
   'checkpoint.path',
+  'checkpoint.retention.keepNewestVerified',
+  'checkpoint.retention.keepEverySteps',
+  'checkpoint.retention.whenJobIsDeleted',
   // Answered by the operator, with another everySteps.
   'checkpoint.interval',
 ]);
