@@ -233,7 +233,7 @@ describe('words of records that are kept', () => {
     [
       'kinds of incidents',
       INCIDENT_KINDS,
-      'Crash NodeLost NodeLeaving Evicted StartFailed CheckpointTrouble SavePassedOver Hang NetworkHang Desync NotTraining SlowRank SlowLink SlowJob Imbalance CollectionPauses DataStall BadLoss',
+      'Crash NodeLost NodeLeaving Evicted StartFailed CheckpointTrouble Hang NetworkHang Desync NotTraining SlowRank SlowLink SlowJob Imbalance CollectionPauses DataStall BadLoss',
     ],
     [
       'actions on incidents',

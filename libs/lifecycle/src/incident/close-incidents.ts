@@ -1,4 +1,5 @@
 /** How did an incident end, and what did it cost? */
+import { isPassedSave } from './note-passed-saves.ts';
 import type { Attempt, Incident, IncidentOutcome } from '@coxswain/api-types';
 import { STEPS_OF_RECOVERY } from '@coxswain/health';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
@@ -49,8 +50,7 @@ function endOfAdvice(incident: Incident, record: JobRecord): End | undefined {
   if (!isOfRun(incident, last)) return { outcome: 'RunEnded', at: last.startedAt };
   const { progress } = record;
   // The save that was passed over cost nothing more once training continued.
-  if (incident.kind === 'SavePassedOver' && last.firstStep !== undefined)
-    return { outcome: 'Recovered', at: last.firstStep.at };
+  if (isPassedSave(incident) && last.firstStep !== undefined) return { outcome: 'Recovered', at: last.firstStep.at };
   const isLive = liveAttempt(record) !== undefined && last.firstStep !== undefined;
   const goesOn = isLive && progress !== undefined && progress.step >= (incident.step ?? 0) + STEPS_OF_RECOVERY;
   if (STANDS_STILL.includes(incident.kind) && goesOn) return { outcome: 'Passed', at: progress.reportedAt };

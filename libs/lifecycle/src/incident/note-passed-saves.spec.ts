@@ -1,6 +1,7 @@
 /** Which saves that were passed over become incidents, and when do they close? */
 import type { Attempt, Checkpoint, Incident, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
 import { decide } from '../decide/decide.ts';
+import { isPassedSave } from './note-passed-saves.ts';
 import { aCheckpoint } from '../testing/index.ts';
 import { anAttempt, aRunningJob, EARLIER, NOW } from '../testing/jobs.ts';
 
@@ -49,7 +50,7 @@ const SAVES = [
 ] as const;
 
 it('each broken save that is newer than the one that is used is an incident, which names both', () => {
-  expect(incidents(SAVES).filter(({ kind }) => kind === 'SavePassedOver')).toMatchObject([
+  expect(incidents(SAVES).filter(isPassedSave)).toMatchObject([
     {
       id: '2.1-savePassedOver-e1i1s40',
       step: 40,
@@ -72,7 +73,7 @@ it.each<[what: string, ...about: Parameters<typeof incidents>]>([
   ['a user who chose an older checkpoint', SAVES, {}, { resumeFrom: { from: 'save-20', epoch: 2 } }],
   ['a run from scratch', SAVES, { resumedFrom: undefined }],
 ])('%s makes none', (_what, ...about) => {
-  expect(incidents(...about).filter(({ kind }) => kind === 'SavePassedOver')).toEqual([]);
+  expect(incidents(...about).filter(isPassedSave)).toEqual([]);
 });
 
 it('it is recorded once, and closes with the first step after the restore', () => {

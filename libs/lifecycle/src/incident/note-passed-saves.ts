@@ -44,6 +44,14 @@ function whyBroken(checkpoint: Checkpoint, standings: Standings): string | undef
   return `is damaged: ${message ?? 'no reason is recorded'}`;
 }
 
+/** In the ID of these incidents. */
+const PASSED_OVER = 'savePassedOver';
+
+/** Whether the incident is a save that was passed over. */
+export function isPassedSave({ id }: Pick<Incident, 'id'>): boolean {
+  return id.includes(`-${PASSED_OVER}-`);
+}
+
 function incidentOf(
   { metadata, spec, status }: Checkpoint,
   about: {
@@ -59,8 +67,9 @@ function incidentOf(
   const message = `Checkpoint ${metadata.name} (step ${spec.step}) ${why.replace(/\.$/, '')}. Training resumes from checkpoint ${from.checkpoint} (step ${from.step}) instead, and repeats ${steps} more step${steps === 1 ? '' : 's'}.`;
   const { level, verdict, node } = status?.verification ?? {};
   return {
-    id: `${epoch}.${incarnation}-savePassedOver-e${spec.epoch}i${spec.incarnation ?? 1}s${spec.step}`,
-    kind: 'SavePassedOver',
+    id: `${epoch}.${incarnation}-${PASSED_OVER}-e${spec.epoch}i${spec.incarnation ?? 1}s${spec.step}`,
+    // Not a kind of its own: the release before rejects a status with a kind that it does not know, and that would stop the job after a rollback.
+    kind: 'CheckpointTrouble',
     epoch,
     incarnation,
     noticedAt: now.toISOString(),
