@@ -22,10 +22,9 @@ export class FileFeed {
 
   /** Settles when there is room for more. The bytes must not change before `onWritten` is called. */
   async push(bytes: Uint8Array, onWritten: () => void = () => undefined): Promise<void> {
-    if (bytes.length === 0) {
-      onWritten();
-      return;
-    }
+    if (bytes.length === 0 || this.#error !== undefined) onWritten();
+    if (this.#error !== undefined) throw this.#error;
+    if (bytes.length === 0) return;
     this.#waiting.push({ bytes, onWritten });
     this.#wake();
     while (this.#waiting.length > this.#most && this.#error === undefined) {
@@ -40,9 +39,11 @@ export class FileFeed {
     this.#wake();
   }
 
-  /** The file must not appear; or its writer failed, and nobody takes more bytes. */
+  /** The file must not appear, or its writer failed and takes no more bytes. */
   fail(error: unknown): void {
     this.#error ??= error;
+    // Other files may wait for the memory of these parts.
+    for (const { onWritten } of this.#waiting.splice(0)) onWritten();
     this.#wake();
     this.#room();
   }
@@ -56,9 +57,12 @@ export class FileFeed {
       if (this.#error !== undefined) throw this.#error;
       const part = this.#waiting.shift();
       if (part !== undefined) {
-        yield part.bytes;
-        part.onWritten();
-        this.#room();
+        try {
+          yield part.bytes;
+        } finally {
+          part.onWritten();
+          this.#room();
+        }
       } else if (this.#ended) return;
       else await new Promise<void>((resolve) => (this.#wake = resolve));
     }

@@ -6,7 +6,9 @@ import {
   type PlannedPiece,
   planReshard,
   readKeyPaths,
+  torchSaveFrame,
   verifySave,
+  writeDcpMetadata,
 } from '@coxswain/checkpoint';
 import { fixture } from '@coxswain/checkpoint/testing';
 import { runReading } from '../reading/run-reading.ts';
@@ -63,6 +65,24 @@ async function contentOf(store: MemoryStore): Promise<Readonly<Record<string, st
     ].map(([key, item]) => [key, item === undefined ? '' : bytesOf(item)]),
   );
 }
+
+/** A save with one tensor of so many rows, each of one element. */
+function aTensorOf(rows: number): MemoryStore {
+  const bytes = new Uint8Array(4 * rows).fill(7);
+  const { head, tail } = torchSaveFrame('float32', [rows, 1], crc32);
+  const file = Buffer.concat([head, bytes, tail(crc32(bytes))]);
+  const item = { file: '__0_0.distcp', offset: 0, length: file.length };
+  const chunks = [{ offsets: [0, 0], sizes: [rows, 1], item }];
+  const tensors = [{ key: 'w', dtype: 'float32', shape: [rows, 1], chunks }];
+  return new MemoryStore({
+    '.metadata': writeDcpMetadata({ tensors, objects: [], paths: undefined }),
+    [item.file]: file,
+  });
+}
+
+/** A write that takes nothing, and fails once all memory waits for it. */
+const refused = (): Promise<never> =>
+  new Promise((_resolve, reject) => setImmediate(() => reject(new Error('ENOSPC'))));
 
 describe('a save that is divided anew', () => {
   it.each(
@@ -164,6 +184,14 @@ describe('a save that is divided anew', () => {
     target.files.set(draft, Uint8Array.of(1));
     await reshard(source, target, divideRows(3));
     expect([target.files.has(draft), (await look(target, 'V3')).verdict]).toEqual([false, 'sound']);
+  });
+
+  it('ends with the error of its target, also where more files wait than there is memory for', async () => {
+    const refuses = Object.create(new MemoryStore({}), {
+      write: { value: (path: string) => (path.startsWith('__') ? refused() : Promise.resolve(true)) },
+    }) as MemoryStore;
+    const work = reshard(aTensorOf(64), refuses, divideRows(64), { bandBytes: 4 });
+    await expect(work).rejects.toThrow('ENOSPC');
   });
 
   it('killed before any write leaves no save that counts, and goes on where it was', async () => {
