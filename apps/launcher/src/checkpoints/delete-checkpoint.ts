@@ -65,7 +65,7 @@ export async function deleteCheckpoint(question: DeletionQuestion, places: Delet
   // The kubelet follows a link at the end of the path, and what it leads to is not this save.
   if ((await filesBelow(places.claim, save.path)).length !== files.length)
     return keptBecause('its folder is a link, or changes while it is read');
-  const problem = (await differenceOf(saves, folder, save, false)) ?? (await unlistedIn(saves, folder, files));
+  const problem = await differenceOf(saves, folder, save, 'NoOtherFile');
   if (problem !== undefined) return keptBecause(problem);
   return await complete(places, files);
 }
@@ -92,7 +92,7 @@ async function missingSurvivors(
   survivors: readonly SaveInClaim[],
 ): Promise<DeletionAnswer | undefined> {
   const differences: (string | undefined)[] = [];
-  for (const survivor of survivors) differences.push(await differenceOf(claim, survivor.path, survivor, true));
+  for (const survivor of survivors) differences.push(await differenceOf(claim, survivor.path, survivor, 'ItsFiles'));
   const [first] = differences.flatMap((why, index) =>
     why === undefined ? [] : [`${survivors[index]?.path ?? ''}, which is to stay, is not whole: ${why}`],
   );
@@ -105,12 +105,13 @@ async function missingSurvivors(
 
 const ABSENT = 'it has no files';
 
-/** How the save differs from what was recorded; undefined: not at all. `isWhole`: compares the size of each file as well. */
+/** How the save differs from what was recorded; undefined: not at all. */
 async function differenceOf(
   store: CheckpointStore,
   folder: string,
   { manifestSha256 }: SaveInClaim,
-  isWhole: boolean,
+  /** What is compared beside the manifest: that each file of it is there with its size, or that no other file is. */
+  compared: 'ItsFiles' | 'NoOtherFile',
 ): Promise<string | undefined> {
   const files = await filesBelow(store, folder);
   if (files.length === 0) return ABSENT;
@@ -120,23 +121,12 @@ async function differenceOf(
   const text = await store.read(`${folder}/${MANIFEST_FILE}`, 0, bytes);
   if (createHash('sha256').update(text).digest('hex') !== manifestSha256)
     return `its ${MANIFEST_FILE} is not the one that was recorded`;
-  if (!isWhole) return undefined;
   const manifest = CheckpointManifest.safeParse(JSON.parse(new TextDecoder().decode(text)));
   if (!manifest.success) return `its ${MANIFEST_FILE} cannot be read`;
-  const changed = manifest.data.files.find((file) => sizes.get(file.path) !== file.bytes);
-  return changed === undefined ? undefined : `${changed.path} is missing or has another size`;
-}
-
-/** A file that somebody put into the folder after it was saved, as a clause; undefined: there is none. */
-async function unlistedIn(
-  store: CheckpointStore,
-  folder: string,
-  files: readonly StoredFile[],
-): Promise<string | undefined> {
-  const bytes = files.find(({ path }) => path === MANIFEST_FILE)?.bytes ?? 0;
-  const text = new TextDecoder().decode(await store.read(`${folder}/${MANIFEST_FILE}`, 0, bytes));
-  const manifest = CheckpointManifest.safeParse(JSON.parse(text));
-  if (!manifest.success) return `its ${MANIFEST_FILE} cannot be read`;
+  if (compared === 'ItsFiles') {
+    const changed = manifest.data.files.find((file) => sizes.get(file.path) !== file.bytes);
+    return changed === undefined ? undefined : `${changed.path} is missing or has another size`;
+  }
   const listed = new Set([MANIFEST_FILE, ...manifest.data.files.map(({ path }) => path)]);
   const other = files.find(({ path }) => !listed.has(path));
   return other === undefined ? undefined : `${other.path} was put into its folder later`;
