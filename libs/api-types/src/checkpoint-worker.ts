@@ -13,7 +13,7 @@ export const INSPECT_CHECKPOINT = 'inspect-checkpoint';
 /** The argument of a worker, as JSON. */
 export const WorkerQuestion = z.object({
   directory: z.string().max(2048),
-  /** Absent: an adopted checkpoint, of which every file below the directory belongs to it. */
+  /** Absent: an adopted checkpoint. Every file below its directory belongs to it. */
   manifestSha256: z.string().max(64).optional(),
   level: z.enum(VERIFICATION_LEVELS),
 });

@@ -11,6 +11,7 @@ export type { EngineFormat, SavedFile } from './formats/checkpoint-format.ts';
 export { isUniversal, LATEST as DEEPSPEED_POINTERS } from './formats/deepspeed/deepspeed.ts';
 export { universalCopyOf } from './formats/deepspeed/universal-copy.ts';
 export { megatronFormat, savedFormat, startFormats, wholenessCheck } from './formats/formats.ts';
+export { DCP_INDEX_FILE } from './formats/dcp/dcp.ts';
 export { MANIFEST_FILE } from './formats/manifest-file.ts';
 export { applyRetention, isVerified, protectionsOf, type RetainedSave } from './retention/apply-retention.ts';
 export { deletionOrder } from './retention/deletion-order.ts';

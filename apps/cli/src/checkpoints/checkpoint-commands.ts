@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { addCatalogueCommands, type RemoteVerifyOptions, verifyCheckpoint } from './catalogue-commands.ts';
 import { isCheckpointName } from './find-checkpoint.ts';
 import type { Session } from '../session/session.ts';
-import { findingLines, type ReadSave, saveTable } from './checkpoint-tables.ts';
+import { findingLines, type ReadSave, saveTable, verdictWords } from './checkpoint-tables.ts';
 import { addAdoptCommand } from './adopt-command.ts';
 import { addDiffCommand } from './diff-command.ts';
 import { addExportCommand } from './export-command.ts';
@@ -81,13 +81,6 @@ const LOCATION_HELP = 'directory of one save, such as checkpoint/step-1000, or s
 const LEVEL_HELP = 'how closely: V0 marker and times, V1 structure, V2 the envelope of each item, V3 all bytes';
 
 function verdictText(found: ReadSave, level: Level): string {
-  const first = {
-    sound: `Sound as far as ${level} sees`,
-    damaged: 'Damaged',
-    incomplete: 'Incomplete',
-    suspect: 'Suspect',
-    unverifiable: 'Its content cannot be verified',
-  }[found.verdict];
   const lines = findingLines(found);
-  return `${first}: format ${found.format ?? 'unknown'}, ${formatBytes(found.readBytes)} read.${lines === '' ? '' : `\n${lines}`}`;
+  return `${verdictWords(found.verdict, level)}: format ${found.format ?? 'unknown'}, ${formatBytes(found.readBytes)} read.${lines === '' ? '' : `\n${lines}`}`;
 }

@@ -4,6 +4,7 @@ import {
   type Level,
   type SaveLook,
   type SavedTensor,
+  type Verdict,
   volumeOf,
 } from '@coxswain/checkpoint';
 import { formatBytes, formatCount } from '@coxswain/units';
@@ -75,6 +76,17 @@ function objectLines({ state }: SaveLook): string {
   return keys.length === 0
     ? ''
     : withMore(`Beside tensors: ${keys.slice(0, MAX_ROWS).map(shownName).join(', ')}`, keys.length);
+}
+
+/** A verdict in words, such as `Sound as far as V3 sees`. */
+export function verdictWords(verdict: Verdict, level: Level): string {
+  return {
+    sound: `Sound as far as ${level} sees`,
+    damaged: 'Damaged',
+    incomplete: 'Incomplete',
+    suspect: 'Suspect',
+    unverifiable: 'Its content cannot be verified',
+  }[verdict];
 }
 
 /** One line a finding. */

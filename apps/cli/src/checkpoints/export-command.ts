@@ -1,11 +1,10 @@
-import { exportSave as copyToStore, openStore } from '@coxswain/checkpoint-store';
+import { exportSave as copyToStore } from '@coxswain/checkpoint-store';
 import { formatBytes, formatCount } from '@coxswain/units';
 import type { Command } from 'commander';
-import { mkdir } from 'node:fs/promises';
 import { CliError } from '../cli-error.ts';
 import type { Session } from '../session/session.ts';
 import { progressOf, verifyFiles } from './look-at-save.ts';
-import { addStoreOptions, openAndList, type StoreOptions, withStoreErrors } from './opened-store.ts';
+import { addStoreOptions, openAndList, openTarget, type StoreOptions, withStoreErrors } from './opened-store.ts';
 
 const LOCATION = 'the directory of one save, such as checkpoint/step-1000';
 
@@ -30,10 +29,7 @@ export function addExportCommand(checkpoint: Command, session: Session): void {
 
 async function exportSave(session: Session, save: string, place: string, options: StoreOptions) {
   const { store: from, files } = await openAndList(session, save, options, LOCATION);
-  const { env } = session;
-  const { region = env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION'] } = options;
-  const to = await openStore(place, { region, endpoint: env['AWS_ENDPOINT_URL_S3'] ?? env['AWS_ENDPOINT_URL'] });
-  if (!to.isRemote) await mkdir(place, { recursive: true });
+  const to = await openTarget(session, place, options);
   const { add: onBytes } = progressOf(session, files);
   let verdict = 'sound';
   const counts = await copyToStore({

@@ -1,7 +1,7 @@
 import type { StoredFile } from '@coxswain/checkpoint';
 import { type CheckpointStore, openStore, StoreError } from '@coxswain/checkpoint-store';
 import type { Command } from 'commander';
-import { stat } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { CliError } from '../cli-error.ts';
 import type { Session } from '../session/session.ts';
 
@@ -24,15 +24,34 @@ export interface OpenedStore {
   readonly files: readonly StoredFile[];
 }
 
-/** Opens the store at `location` and lists it. `what`: what the location has to be, with an example. */
-export async function openAndList(
+/** Opens the store at `location`: a directory, which may not exist, or a bucket. */
+export async function openLocation(
   { env }: Session,
   location: string,
   { region = env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION'] }: StoreOptions,
+): Promise<CheckpointStore> {
+  return await openStore(location, { region, endpoint: env['AWS_ENDPOINT_URL_S3'] ?? env['AWS_ENDPOINT_URL'] });
+}
+
+/** Opens a place to write to. A directory is made if it does not exist. */
+export async function openTarget(session: Session, location: string, options: StoreOptions): Promise<CheckpointStore> {
+  const store = await openLocation(session, location, options);
+  if (!store.isRemote) {
+    await mkdir(location, { recursive: true }).catch((error: unknown) => {
+      throw new CliError(`${location} cannot be made: ${error instanceof Error ? error.message : String(error)}`);
+    });
+  }
+  return store;
+}
+
+/** Opens the store at `location` and lists it. `what`: what the location has to be, with an example. */
+export async function openAndList(
+  session: Session,
+  location: string,
+  options: StoreOptions,
   what: string,
 ): Promise<OpenedStore> {
-  const endpoint = env['AWS_ENDPOINT_URL_S3'] ?? env['AWS_ENDPOINT_URL'];
-  const store = await openStore(location, { region, endpoint });
+  const store = await openLocation(session, location, options);
   if (!store.isRemote && (await stat(location).catch(() => undefined))?.isDirectory() !== true)
     throw new CliError(`${location} is no directory. Name ${what}.`);
   const files = await store.list();

@@ -1,4 +1,5 @@
 import {
+  DCP_INDEX_FILE,
   type Division,
   divideColumns,
   divideRows,
@@ -8,17 +9,11 @@ import {
   UnplannableSave,
   UnreadableSave,
 } from '@coxswain/checkpoint';
-import {
-  type CheckpointStore,
-  openStore,
-  type ReshardOutcome,
-  runReshard,
-  SourceDamaged,
-} from '@coxswain/checkpoint-store';
+import { type ReshardOutcome, runReshard, SourceDamaged } from '@coxswain/checkpoint-store';
 import { formatBytes, formatCount } from '@coxswain/units';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { createHash } from 'node:crypto';
-import { mkdir, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { CliError } from '../cli-error.ts';
@@ -26,7 +21,14 @@ import { wholeNumber } from '../options/whole-number.ts';
 import { columns } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
 import { progressOf, verifyFiles } from './look-at-save.ts';
-import { addStoreOptions, openAndList, type OpenedStore, type StoreOptions, withStoreErrors } from './opened-store.ts';
+import {
+  addStoreOptions,
+  openAndList,
+  type OpenedStore,
+  openTarget,
+  type StoreOptions,
+  withStoreErrors,
+} from './opened-store.ts';
 
 const DIVISIONS = { rows: divideRows, columns: divideColumns } as const satisfies Record<
   string,
@@ -45,7 +47,6 @@ const PIECE_BYTES = 2 ** 31;
 const FILE_BYTES = 2 ** 26;
 /** Read and written at a time. */
 const BAND_BYTES = 4 << 20;
-const METADATA = '.metadata';
 
 /** Adds `checkpoint reshard`, which divides a save anew. */
 export function addReshardCommand(checkpoint: Command, session: Session): void {
@@ -137,8 +138,8 @@ async function planOf(
     pieceBytes: Math.max(PIECE_BYTES, ranks * FILE_BYTES),
     crc32,
   });
-  const bytes = files.find(({ path }) => path === METADATA)?.bytes ?? 0;
-  return { plan, metadata: await store.read(METADATA, 0, bytes) };
+  const bytes = files.find(({ path }) => path === DCP_INDEX_FILE)?.bytes ?? 0;
+  return { plan, metadata: await store.read(DCP_INDEX_FILE, 0, bytes) };
 }
 
 /** Of a save that is written again under the same name, files have other times. */
@@ -159,20 +160,6 @@ async function requireApart(from: string, to: string): Promise<void> {
 async function placeOf(location: string): Promise<string> {
   if (location.startsWith('s3://')) return `${location.replace(/\/+$/, '')}/`;
   return `${await realpath(location).catch(() => resolve(location))}/`;
-}
-
-async function openTarget(
-  { env }: Session,
-  to: string,
-  { region = env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION'] }: StoreOptions,
-): Promise<CheckpointStore> {
-  const store = await openStore(to, { region, endpoint: env['AWS_ENDPOINT_URL_S3'] ?? env['AWS_ENDPOINT_URL'] });
-  if (!store.isRemote) {
-    await mkdir(to, { recursive: true }).catch((error: unknown) => {
-      throw new CliError(`${to} cannot be made: ${error instanceof Error ? error.message : String(error)}`);
-    });
-  }
-  return store;
 }
 
 /** What cannot be divided anew is an error of the save, which the user can do something about. */

@@ -9,6 +9,7 @@ import { formatBytes, formatCount, formatDuration, MINUTE_MS, SECOND_MS } from '
 import { CliError } from '../cli-error.ts';
 import type { Session } from '../session/session.ts';
 import type { FoundCheckpoint } from './find-checkpoint.ts';
+import { verdictWords } from './checkpoint-tables.ts';
 
 const POLL_MS = 2 * SECOND_MS;
 /** Between two lines that only say that it still waits. */
@@ -71,14 +72,7 @@ function unanswered(
 
 /** `Sound as far as V3 sees`, and the findings. */
 export function verdictLines({ verdict, level, readBytes, node, findings }: CheckpointVerification): string {
-  const first = {
-    sound: `Sound as far as ${level} sees`,
-    damaged: 'Damaged',
-    incomplete: 'Incomplete',
-    suspect: 'Suspect',
-    unverifiable: 'Its content cannot be verified',
-  }[verdict];
   const where = node === undefined ? '' : ` on node ${node}`;
   const lines = findings.map(({ kind, message }) => `${level}  ${kind}: ${message}`);
-  return [`${first}: ${formatBytes(readBytes)} read${where}.`, ...lines].join('\n');
+  return [`${verdictWords(verdict, level)}: ${formatBytes(readBytes)} read${where}.`, ...lines].join('\n');
 }

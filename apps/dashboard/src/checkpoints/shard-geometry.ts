@@ -47,7 +47,7 @@ const LEAST_HEIGHT_PX = 20;
 const MOST_HEIGHT_PX = 110;
 /** Of a row of chunks. */
 const ROW_PX = 4;
-/** Smaller chunks could not be told apart. */
+/** Smaller chunks would look like one. */
 const LEAST_CELL_PX = 3;
 /** More chunks are never that large. */
 const MOST_CELLS = 4_096;

@@ -4,6 +4,7 @@ import { crc32 } from 'node:zlib';
 import { join } from 'node:path';
 import type { SavedBy, SavedCheckpoint } from '@coxswain/api-types';
 import {
+  DCP_INDEX_FILE,
   CheckpointManifest,
   describeIncomplete,
   type EngineFormat,
@@ -257,7 +258,7 @@ async function inspectInBucket(
   bucket: CheckpointStore,
   { folder, manifest, text }: { readonly folder: string; readonly manifest: CheckpointManifest; readonly text: string },
 ): Promise<SaveInspection> {
-  const isLarge = manifest.files.some(({ path, bytes }) => path === '.metadata' && bytes > MAX_METADATA_BYTES);
+  const isLarge = manifest.files.some(({ path, bytes }) => path === DCP_INDEX_FILE && bytes > MAX_METADATA_BYTES);
   if (!hasReader(manifest.format) || isLarge) return {};
   const own = new TextEncoder().encode(text);
   const writtenMs = Date.now();

@@ -48,7 +48,7 @@ function put(folder: string, files: Files): void {
   }
 }
 
-/** A claim with saves `old`, `new` and `other`; the first is mounted as `save`, beside a save of which nothing may go. */
+/** A claim with saves `old`, `new` and `other`; the first is mounted as `save`, beside a save that must stay whole. */
 function places({ old = SAVE, fresh = SAVE, other = SAVE } = {}): DeletionPlaces {
   put('claim/old', old);
   put('claim/new', fresh);
@@ -59,7 +59,7 @@ function places({ old = SAVE, fresh = SAVE, other = SAVE } = {}): DeletionPlaces
   return { claim: new DirectoryStore(join(root, 'claim')), saves: failing(join(root, 'pod')), folder: 'save' };
 }
 
-/** A store of which each write and each deletion of a file fails once {@link writesLeft} is spent. */
+/** A store whose writes and deletions fail once {@link writesLeft} is spent. */
 function failing(directory: string): CheckpointStore {
   const store = new DirectoryStore(directory);
   const spend = (): void => {

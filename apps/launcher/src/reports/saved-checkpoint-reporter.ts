@@ -23,7 +23,7 @@ const MAX_STOPPING_INSPECTIONS_MS = 1_500;
 /** Uploads before other ranks start in this pod: the operator waits 60 s for their end. */
 const RESTART_UPLOADS_MS = 40_000;
 
-/** How the ranks have ended, of which saves may still wait. */
+/** How the ranks have ended; saves of them may still wait. */
 export interface LastVerifications {
   /** The pod was asked to stop, and may be killed soon. */
   readonly isStopping: boolean;

@@ -1,10 +1,8 @@
 import { deletionOrder, type StoredFile } from '@coxswain/checkpoint';
 import type { CheckpointStore } from '../checkpoint-store.ts';
+import { fileOfDraft } from '../directory/directory-store.ts';
 import { StoreError } from '../store-error.ts';
 import { chunksOf, copyInOrder, writeOnce } from './copy-steps.ts';
-
-/** Ends the name of a file that is not written to its end. */
-const DRAFT = /\.[0-9a-f-]{36}\.part$/;
 
 /** A copy of a save, and what happens while it is made. */
 export interface SaveCopy {
@@ -29,7 +27,7 @@ export async function exportSave(copy: SaveCopy): Promise<{ readonly copied: num
   const link = files.find(({ isLink }) => isLink === true);
   if (link !== undefined) throw refusal(`${link.path} of ${from.location} is a link, which is not copied`);
   // A directory store that was killed leaves the draft of a file, which is no part of a save.
-  const drafts = [...there.keys()].filter((path) => DRAFT.test(path) && byPath.has(path.replace(DRAFT, '')));
+  const drafts = [...there.keys()].filter((path) => byPath.has(fileOfDraft(path) ?? ''));
   const foreign = [...there.keys()].find((path) => !byPath.has(path) && !drafts.includes(path));
   if (foreign !== undefined)
     throw refusal(`${to.location} holds ${foreign}, which is not of this save. Name an empty place`);

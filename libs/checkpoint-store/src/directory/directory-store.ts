@@ -149,6 +149,14 @@ export class DirectoryStore implements CheckpointStore {
   }
 }
 
+/** How a file is called before it is whole. */
+const DRAFT = /\.[0-9a-f-]{36}\.part$/;
+
+/** The file that a draft was to become; undefined: it is no draft. A writer that is killed leaves its draft. */
+export function fileOfDraft(path: string): string | undefined {
+  return DRAFT.test(path) ? path.replace(DRAFT, '') : undefined;
+}
+
 /** Of a folder that is gone. */
 const NO_ENTRIES: AsyncIterable<Dirent> = {
   [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: true, value: undefined }) }),

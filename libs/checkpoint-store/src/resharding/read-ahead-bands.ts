@@ -30,7 +30,7 @@ export interface ChunkSource extends SourcePlace {
 export interface ReadBand {
   readonly band: Band;
   readonly parts: readonly ReadPart[];
-  /** Holds the bytes of the parts. Who is done with the band releases it. */
+  /** Holds the bytes of the parts. The consumer releases it. */
   readonly buffer: BandBuffer;
 }
 

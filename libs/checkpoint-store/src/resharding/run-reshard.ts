@@ -1,6 +1,7 @@
 /** Carries out a plan: pieces first, metadata last. Killed at any time and run again, it goes on with the pieces that are not there. */
 import { createHash } from 'node:crypto';
 import {
+  DCP_INDEX_FILE,
   type KeyPath,
   MANIFEST_FILE,
   type PlannedPiece,
@@ -10,6 +11,7 @@ import {
   type StoredFile,
   writeDcpMetadata,
 } from '@coxswain/checkpoint';
+import { fileOfDraft } from '../directory/directory-store.ts';
 import { StoreError } from '../store-error.ts';
 import { type Resharding, reshardPiece } from './reshard-piece.ts';
 
@@ -32,8 +34,6 @@ export interface ReshardOutcome {
   readonly others: number;
 }
 
-const INDEX_FILE = '.metadata';
-
 /**
  * Writes the new save.
  * @throws StoreError if the target holds something else.
@@ -45,7 +45,7 @@ export async function runReshard(work: ReshardWork): Promise<ReshardOutcome> {
   const metadata = writeDcpMetadata({ ...saved, saveId: id });
   const there = await filesOf(work);
   await requireOwn(work, there, { id, metadata });
-  const [own, isFinished] = [ownPieces(work), there.has(INDEX_FILE)];
+  const [own, isFinished] = [ownPieces(work), there.has(DCP_INDEX_FILE)];
   let done = 0;
   for (const piece of own) {
     if (isWritten(piece, there)) continue;
@@ -73,8 +73,8 @@ async function requireOwn(
   there: Files,
   { id, metadata }: { readonly id: string; readonly metadata: Uint8Array },
 ): Promise<void> {
-  if (there.has(INDEX_FILE)) {
-    const found = await target.read(INDEX_FILE, 0, metadata.length + 1);
+  if (there.has(DCP_INDEX_FILE)) {
+    const found = await target.read(DCP_INDEX_FILE, 0, metadata.length + 1);
     if (Buffer.compare(found, metadata) === 0) return;
     throw new StoreError('Changed', `${target.location} already holds another save. Name an empty directory.`);
   }
@@ -117,7 +117,7 @@ async function copyOthers({ plan, source, files, target }: ReshardWork, there: F
   return others.length;
 }
 
-const OWN_FILES: ReadonlySet<string> = new Set([INDEX_FILE, RESHARD_FILE, MANIFEST_FILE]);
+const OWN_FILES: ReadonlySet<string> = new Set([DCP_INDEX_FILE, RESHARD_FILE, MANIFEST_FILE]);
 
 async function* contentOf({
   source,
@@ -132,12 +132,10 @@ async function complete(work: ReshardWork, isFinished: boolean, metadata: Uint8A
   const there = await filesOf(work);
   if (!work.plan.pieces.every((piece) => isWritten(piece, there))) return false;
   // Of writers that were killed.
-  const drafts = [...there.keys()].filter((path) => DRAFT.test(path));
+  const planned = new Set(work.plan.pieces.flatMap(({ files }) => [...files.keys()]));
+  const drafts = [...there.keys()].filter((path) => planned.has(fileOfDraft(path) ?? ''));
   if (drafts.length > 0 && !isFinished) await work.target.remove(drafts);
-  await work.target.write(INDEX_FILE, [metadata], { ifAbsent: true });
+  await work.target.write(DCP_INDEX_FILE, [metadata], { ifAbsent: true });
   await work.target.remove([RESHARD_FILE]);
   return true;
 }
-
-/** How a directory store calls a file before it is whole. */
-const DRAFT = /^__\d+_\d+\.distcp\.[0-9a-f-]{36}\.part$/;

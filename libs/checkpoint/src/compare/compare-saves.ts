@@ -60,7 +60,7 @@ export interface SaveDifferences {
   readonly notCompared?: { readonly tensors: Listed<string>; readonly objects: Listed<string> };
 }
 
-/** Compares two saves. Tensors and objects are told apart by their names, files by their paths. */
+/** Compares two saves. Names identify tensors and objects, and paths identify files. */
 export function compareSaves(one: ComparedSave, other: ComparedSave): SaveDifferences {
   const others = byKey(other.state);
   const keys = byKey(one.state);

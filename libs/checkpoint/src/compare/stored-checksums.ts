@@ -1,11 +1,11 @@
 /** Are the stored bytes of two saves the same? */
+import { DCP_INDEX_FILE } from '../formats/dcp/dcp.ts';
 import { type Crc32, readBytes, type Reading, type StoredFile } from '../read/save-files.ts';
 import { type SavedChunk, type SavedState, type StoredItem, volumeOf } from '../read/saved-state.ts';
 
 /** Bytes that are held at a time. */
 const PART_BYTES = 4 << 20;
 /** The reader compares its content. Its bytes differ from save to save, because PyTorch stores a random identifier in it. */
-const METADATA_FILE = '.metadata';
 
 /** CRC-32 of all stored bytes of a save. What is nowhere has none. */
 export interface StoredChecksums {
@@ -51,7 +51,7 @@ export function* storedChecksums(
     sums.objects.set(key, yield* checksumOf([item], crc32));
   }
   for (const { path, bytes } of files) {
-    if (path === METADATA_FILE) continue;
+    if (path === DCP_INDEX_FILE) continue;
     const rest = gapsBetween(claimed.get(path) ?? [], bytes).map((gap) => ({ file: path, ...gap }));
     sums.files.set(path, yield* checksumOf(rest, crc32));
   }

@@ -1,4 +1,4 @@
-/** Plans how a save is divided anew: which chunk of which file becomes which part of which file. Nothing is read but metadata. */
+/** Plans how a save is divided anew: where each chunk is read, and where each new one is written. It reads metadata alone. */
 import { bytesOfDtype } from '../read/dtypes.ts';
 import type { Crc32 } from '../read/save-files.ts';
 import { type SavedChunk, type SavedObject, type SavedState, type SavedTensor, volumeOf } from '../read/saved-state.ts';

@@ -42,7 +42,7 @@ it.each<[what: string, one: Checkpoint, isRead: boolean]>([
   ['one in doubt', save({ status: { suspect: { reason: 'Unreadable', evidence: [] } } }), false],
   ['one that is condemned', save({ status: { state: 'Damaged' } }), false],
   [
-    'one in a bucket, of which a pod downloads all',
+    'one in a bucket: a pod downloads all of it',
     save({ spec: { claimName: '', bucket: { uri: 's3://training' } } }),
     false,
   ],

@@ -14,7 +14,7 @@ export interface WantedVerification {
 
 /** After which a node may contradict a verification of its own. */
 const OLD_MS = 3_600_000;
-/** Reads little of a directory that nobody has read yet; a user can ask for more. */
+/** Reads little of a directory that was never read; a user can ask for more. */
 const ADOPTED_LEVEL: VerificationLevel = 'V2';
 
 /** Those that users asked for or adopted, and those in doubt. Which of them is next is a matter of turns. */
