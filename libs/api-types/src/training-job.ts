@@ -42,6 +42,11 @@ export const TrainingJobStatus = z
       'Counts of failures, in addition to restarts. Kept across pods, pauses and operators. Absent: no failure was judged.',
     ),
     notBefore: timestamp.optional().describe('The next attempt does not start before this time.'),
+    askedAt: timestamp
+      .optional()
+      .describe(
+        'Since when this run of the job asks for GPUs. Waiting jobs of a namespace are served in the order of this time. Restarts, moves and other sizes keep it; a job that is resumed after spec.suspend asks anew.',
+      ),
     progress: z
       .object({
         step: counter,

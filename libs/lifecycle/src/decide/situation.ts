@@ -1,4 +1,5 @@
 import { type Acceptance, acceptanceOf } from '../epoch/acceptance.ts';
+import { askedAtOf } from '../epoch/asked-at.ts';
 import { withNewAttempt } from '../epoch/begin-attempt.ts';
 import { type Facts, factsOf } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt, recordOf } from '../record/job-record.ts';
@@ -30,7 +31,8 @@ export function situationOf(observed: Observed, now: Date): Situation {
   const next = nextEpoch({ record: planned, facts, planning, acceptance, now });
   const begins = next.kind === 'placing' && facts.hasFinalizer && isSettled(recorded, planned) ? next : undefined;
   const { leaderTerm } = observed;
-  const record = begins === undefined ? planned : withNewAttempt(planned, begins, { leaderTerm, now });
+  const asking = { ...planned, askedAt: askedAtOf({ record: planned, facts, next, now }) };
+  const record = begins === undefined ? asking : withNewAttempt(asking, begins, { leaderTerm, now });
   const unwritten = begins ?? unwrittenPlacement(record, facts);
   return {
     facts: unwritten === undefined ? facts : { ...facts, unwritten },

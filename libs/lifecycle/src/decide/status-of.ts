@@ -50,6 +50,7 @@ export function statusOf(situation: Situation): TrainingJobStatus {
     restarts: record.restarts,
     ...(record.failures === undefined ? {} : { failures: record.failures }),
     ...(record.notBefore === undefined ? {} : { notBefore: record.notBefore }),
+    ...(record.askedAt === undefined ? {} : { askedAt: record.askedAt }),
     ...(record.plan === undefined ? {} : { plan: record.plan }),
     ...(record.progress === undefined ? {} : { progress: record.progress }),
     ...(record.checkpoint === undefined ? {} : { checkpoint: record.checkpoint }),

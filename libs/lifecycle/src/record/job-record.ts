@@ -26,6 +26,8 @@ export interface JobRecord {
   /** undefined: no failure was judged yet. */
   readonly failures: TrainingJobStatus['failures'];
   readonly notBefore: string | undefined;
+  /** RFC 3339: since when this run of the job asks for GPUs. */
+  readonly askedAt: string | undefined;
   readonly plan: TrainingJobStatus['plan'];
   readonly progress: TrainingJobStatus['progress'];
   readonly checkpoint: TrainingJobStatus['checkpoint'];
@@ -80,6 +82,7 @@ function readRecord(job: TrainingJob): JobRecord {
     restarts: parsed(raw.restarts, shape.restarts) ?? { total: 0, charged: 0 },
     failures: parsed(raw.failures, shape.failures),
     notBefore: parsed(raw.notBefore, shape.notBefore),
+    askedAt: parsed(raw.askedAt, shape.askedAt),
     plan: parsed(raw.plan, shape.plan),
     progress: parsed(raw.progress, shape.progress),
     checkpoint: parsed(raw.checkpoint, shape.checkpoint),

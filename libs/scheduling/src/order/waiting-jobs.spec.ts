@@ -1,5 +1,6 @@
+import type { TrainingJob } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
-import { isWaitingForCapacity, isWaitingForNodes } from './waiting-jobs.ts';
+import { isWaitingForCapacity, isWaitingForNodes, waitingSince } from './waiting-jobs.ts';
 
 describe('a job whose condition', () => {
   it.each([
@@ -27,5 +28,35 @@ describe('a job whose condition', () => {
   it('does not say anything yet waits for nothing', () => {
     const job = aTrainingJob();
     expect([isWaitingForCapacity(job), isWaitingForNodes(job)]).toEqual([false, false]);
+  });
+});
+
+describe('the order of waiting jobs goes by', () => {
+  const status = (askedAt?: string): TrainingJob['status'] => ({
+    epoch: 1,
+    restarts: { total: 0, charged: 0 },
+    ...(askedAt === undefined ? {} : { askedAt }),
+    conditions: [
+      {
+        type: 'Placed',
+        status: 'False',
+        reason: 'WaitingForCapacity',
+        message: '',
+        lastTransitionTime: '2026-01-03T00:00:00Z',
+        observedGeneration: 1,
+      },
+    ],
+  });
+  const metadata = { creationTimestamp: '2026-01-01T00:00:00Z' };
+  it.each([
+    ['the time at which the run asked', { metadata, status: status('2026-01-02T00:00:00Z') }, '2026-01-02T00:00:00Z'],
+    [
+      'the last change of Placed in a status of the release before',
+      { metadata, status: status() },
+      '2026-01-03T00:00:00Z',
+    ],
+    ['its creation, before it has a status', { metadata }, '2026-01-01T00:00:00Z'],
+  ])('%s', (_sentence, about, want) => {
+    expect(waitingSince(aTrainingJob(about))).toBe(want);
   });
 });

@@ -17,7 +17,15 @@ export function isWaitingForNodes(job: TrainingJob): boolean {
   );
 }
 
-/** RFC 3339: since when the job waits. It is read from the job's status, so a new leader keeps the order. */
+/**
+ * RFC 3339: the time that orders the waiting jobs of a namespace, which is when this run of the job first asked for GPUs. It is read from the
+ * job's status, so a new leader keeps the order. A job whose status was written by the release before has the last change of condition Placed.
+ */
 export function waitingSince({ metadata, status }: TrainingJob): string {
-  return findCondition(status?.conditions, 'Placed')?.lastTransitionTime ?? metadata.creationTimestamp ?? '';
+  return (
+    status?.askedAt ??
+    findCondition(status?.conditions, 'Placed')?.lastTransitionTime ??
+    metadata.creationTimestamp ??
+    ''
+  );
 }
