@@ -328,9 +328,9 @@ describe('the operator', () => {
     await Promise.all(more.map((name) => world.node(name, 2)));
     await world.operator();
     try {
-      for (const admitted of [0, 1, 2, 3]) {
+      for (const { admitted, scopes } of QUOTAS_TOO_SMALL) {
         const namespace = await world.namespace();
-        await quotaOfPods(namespace, admitted);
+        await quotaOfPods(namespace, admitted, scopes);
         const job = await world.job(namespace, 'too-big', {
           layout: { dataParallelDegree: 4 },
           resources: { gpusPerNode: 1 },
@@ -341,9 +341,11 @@ describe('the operator', () => {
         const isWaiting = (seen: TrainingJob): boolean =>
           seen.status?.state === 'Queued' && placedOf(seen)?.reason === 'PodsRefused';
         const waits = await world.until(job, 'waiting', isWaiting);
-        // A gang of which the cluster takes no pod begins no attempt; one that it takes in part is undone.
+        // No attempt begins if the quota is read, or if the cluster takes no pod; a gang that it takes in part is undone.
         const undone = { stage: 'Ended', outcome: 'Failed', reason: 'PodsRefused', charged: false };
-        expect(waits.status?.attempts?.[0]).toEqual(admitted === 0 ? undefined : expect.objectContaining(undone));
+        expect(waits.status?.attempts?.[0]).toEqual(
+          admitted === 0 || scopes === undefined ? undefined : expect.objectContaining(undone),
+        );
         const placed = placedOf(waits);
         expect([placed?.reason, placed?.message, waits.status?.summary]).toEqual([
           'PodsRefused',
@@ -352,7 +354,7 @@ describe('the operator', () => {
         ]);
         expect((await world.pods(namespace)).every(({ spec }) => spec.nodeName === undefined)).toBe(true);
 
-        await quotaOfPods(namespace, 4);
+        await quotaOfPods(namespace, 4, scopes);
         const runs = await world.until(job, 'running', ({ status }) => status?.state === 'Running');
         expect(runs.status?.restarts.charged).toBe(0);
         const epochs = (await world.pods(namespace)).map(({ metadata }) => Number(metadata.labels?.[LABELS.epoch]));
@@ -421,13 +423,21 @@ describe('a job that leaves its layout to the planner', () => {
   });
 });
 
+/** Quotas for a gang of four pods. The operator does not judge which pods a quota with scopes counts; the cluster does, pod by pod. */
+const QUOTAS_TOO_SMALL: readonly { readonly admitted: number; readonly scopes?: readonly string[] }[] = [
+  { admitted: 0 },
+  { admitted: 3 },
+  { admitted: 1, scopes: ['NotTerminating'] },
+  { admitted: 3, scopes: ['NotTerminating'] },
+];
+
 /** Puts a quota in force, or changes it, and waits until the cluster counts by it. */
-async function quotaOfPods(namespace: string, pods: number): Promise<void> {
+async function quotaOfPods(namespace: string, pods: number, scopes?: readonly string[]): Promise<void> {
   const quota = {
     apiVersion: 'v1',
     kind: 'ResourceQuota',
     metadata: { name: 'few-pods', namespace },
-    spec: { hard: { pods: String(pods) } },
+    spec: { hard: { pods: String(pods) }, ...(scopes === undefined ? {} : { scopes }) },
   };
   await world.plane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(quota) });
   const args = ['get', 'resourcequota', '-n', namespace, 'few-pods', '-o', 'jsonpath={.status.hard.pods}'];

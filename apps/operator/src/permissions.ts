@@ -40,6 +40,8 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['pods'], verbs: [...READ, 'create', 'patch', 'delete'] },
   // Whether those exist that a job names. Never Secrets.
   { apiGroups: [''], resources: ['persistentvolumeclaims', 'configmaps'], verbs: ['get'] },
+  // Whether a quota has room for all pods of a gang.
+  { apiGroups: [''], resources: ['resourcequotas'], verbs: ['list'] },
   // What kubelets report about pods that do not start.
   { apiGroups: [''], resources: ['events'], verbs: ['list'] },
   // Patch: taint and annotation of a quarantined node, and inferred fabric labels. Not granted if the chart disables both.

@@ -1,5 +1,6 @@
 export { ClusterScheduler } from './cluster-scheduler.ts';
 export type { SchedulerView } from './scheduler-view.ts';
 export type { GangRequest, PlacementRefusal } from './gang-request.ts';
+export { type PodDemand, quotaObstacles, type QuotaObject, quotaSentence } from './capacity/quota-obstacles.ts';
 export { isWaitingForCapacity, waitingSince } from './order/waiting-jobs.ts';
 export { isRecordedPlacement, placementSha256 } from './reservations/recorded-placement.ts';

@@ -34,7 +34,7 @@ import { CheckCalls } from './check-calls.ts';
 import { CheckPlan } from './check-plan.ts';
 import { type CheckFacts, checkOf } from './job-check.ts';
 import { JobsService } from './jobs.service.ts';
-import type { QuotaObject } from './quota-obstacles.ts';
+import type { QuotaObject } from '@coxswain/scheduling';
 import { requireNoPlainSecrets, requireRunnable } from './spec-rules.ts';
 
 /** Few namespaces have more than one. */

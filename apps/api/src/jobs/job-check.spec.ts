@@ -2,7 +2,7 @@ import { type GpuCounts, JobCreate, type StartVerdict } from '@coxswain/api-type
 import { aJobSpec } from '@coxswain/api-types/testing';
 import { DomainError } from '@coxswain/domain-error';
 import { checkOf, type CheckFacts } from './job-check.ts';
-import type { QuotaObject } from './quota-obstacles.ts';
+import type { QuotaObject } from '@coxswain/scheduling';
 
 const body = JobCreate.parse({ name: 'llama', spec: aJobSpec() });
 const gpus: GpuCounts = { total: 16, free: 8, types: [] };

@@ -18,8 +18,8 @@ import {
 import type { DomainError } from '@coxswain/domain-error';
 import type { JobPlanAnswer } from '@coxswain/job-planning';
 import { formatLayout } from '@coxswain/layout';
+import { type PodDemand, type QuotaObject, quotaObstacles, quotaSentence } from '@coxswain/scheduling';
 import { GIB_BYTES } from '@coxswain/units';
-import { type PodDemand, type QuotaObject, quotaObstacles } from './quota-obstacles.ts';
 
 /** What was asked about the job, in the order in which a job meets it; undefined: it could not be asked. */
 export interface CheckFacts {
@@ -216,15 +216,11 @@ function tooSmallQuotas({ quotas = [], body }: CheckFacts, wanted: number): read
   // A job that leaves the size of its pods to the nodes has at least so many.
   const gpusPerNode = body.spec.resources.gpusPerNode ?? Math.min(wanted, MAX_RANKS_PER_POD);
   const demand: PodDemand = { gpus: wanted, pods: Math.ceil(wanted / gpusPerNode) };
-  return quotaObstacles(quotas, demand).map(({ counts, needed, isForEver, message }) => ({
+  return quotaObstacles(quotas, demand).map(({ counts, isForEver, needed, message }) => ({
     field: counts === 'gpus' ? gpusField(body) : 'spec.resources.gpusPerNode',
     value: counts === 'gpus' ? `${needed}` : `${gpusPerNode}`,
     effect: isForEver ? 'NeedsChange' : 'Waits',
-    condition: condition(
-      'Placed',
-      'PodsRefused',
-      `The pods of the job together need more than a quota allows: ${message}.`,
-    ),
+    condition: condition('Placed', 'PodsRefused', quotaSentence({ message })),
   }));
 }
 

@@ -35,6 +35,7 @@ import {
   type PodReference,
   withReadableStatus,
 } from '@coxswain/lifecycle';
+import type { PodDemand } from '@coxswain/scheduling';
 import type { CachedPod } from '../cluster/cached-pod.ts';
 import { childLabels, type ClusterCache } from '../cluster/cluster-cache.ts';
 import { checkpointsPath, placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
@@ -42,6 +43,7 @@ import { ComputeDomains } from './compute-domains.ts';
 import { type PlacesOf, toPlacement } from './placement-manifest.ts';
 import { JobReads } from './job-reads.ts';
 import { readPodWarning } from './pod-event-reads.ts';
+import { checkQuotas } from './quota-reads.ts';
 import { readReferences } from './reference-reads.ts';
 import {
   type ComputeDomainName,
@@ -196,8 +198,10 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   async probePod(
     job: TrainingJob,
     manifest: Record<string, unknown>,
-    { computeDomain }: { readonly computeDomain?: ComputeDomainName | undefined } = {},
+    { computeDomain, gang }: { readonly computeDomain: ComputeDomainName | undefined; readonly gang: PodDemand },
   ): Promise<void> {
+    // First, because a job that waits for its quota asks again and again, and the answer of one list is enough.
+    await checkQuotas(this.#client, job.metadata.namespace, gang);
     if (computeDomain !== undefined) await this.#domains.create(job, computeDomain, { dryRun: true });
     try {
       await this.#client.create<KubeObject>(podsPath({ namespace: job.metadata.namespace }), manifest, {

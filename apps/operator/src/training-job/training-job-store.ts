@@ -1,3 +1,4 @@
+import type { PodDemand } from '@coxswain/scheduling';
 import type {
   Checkpoint,
   CheckpointResourceSpec,
@@ -100,13 +101,13 @@ export interface TrainingJobStore {
   createPlacement(job: TrainingJob, placement: { readonly name: string; readonly spec: PlacementSpec }): Promise<void>;
   deletePlacement(job: TrainingJob, placement: PodReference): Promise<void>;
   /**
-   * A dry run of `createPod`. Fails if the cluster would reject the pod; succeeds if that is unknown. With
-   * `computeDomain` that is tried first.
+   * A dry run of `createPod`. Fails if the cluster would reject the pod, or if a quota has no room for all pods of the gang; succeeds if that is
+   * unknown. With `computeDomain` that is tried first.
    */
   probePod(
     job: TrainingJob,
     manifest: Record<string, unknown>,
-    options?: { readonly computeDomain: ComputeDomainName | undefined },
+    options: { readonly computeDomain: ComputeDomainName | undefined; readonly gang: PodDemand },
   ): Promise<void>;
   /** If the name is taken, reads that pod, of any owner, for `podsOf`. */
   createPod(job: TrainingJob, manifest: Record<string, unknown>): Promise<void>;

@@ -28,11 +28,12 @@ import {
 } from '@coxswain/lifecycle';
 import { containersWithoutUser } from '@coxswain/runtime';
 import { cutText } from '@coxswain/safe-text';
-import type { ClusterScheduler } from '@coxswain/scheduling';
+import type { ClusterScheduler, PodDemand } from '@coxswain/scheduling';
 import { NoComputeDomainsError } from './compute-domains.ts';
 import type { JobPlanner } from './job-planner.ts';
 import { toPod, type PodContext } from './pod-manifest.ts';
 import type { NodeSearches } from './node-searches.ts';
+import { NoRoomInQuotaError } from './quota-reads.ts';
 import type { RuntimeReads } from './runtime-reads.ts';
 import type { ComputeDomainName, TrainingJobStore } from './training-job-store.ts';
 
@@ -210,7 +211,12 @@ export class TrainingJobReconciler {
         return done(store.createPod(job, this.#manifest(job, call)));
       case 'probePod':
         this.#warnOfUsers(job, call);
-        return done(store.probePod(job, this.#manifest(job, call), { computeDomain: computeDomainOf(call) }));
+        return done(
+          store.probePod(job, this.#manifest(job, call), {
+            computeDomain: computeDomainOf(call),
+            gang: demandOf(call),
+          }),
+        );
       case 'createComputeDomain':
         return done(store.createComputeDomain(job, call));
       case 'deleteComputeDomain':
@@ -282,6 +288,11 @@ function computeDomainOf({ name, placement }: Extract<Call, { kind: 'probePod' }
   return placement.runtime?.computeDomain === undefined ? undefined : { name: gangOfPod(name), epoch: placement.epoch };
 }
 
+/** What all pods of the gang ask of quotas. */
+function demandOf({ placement: { nodes, worldSize } }: Extract<Call, { kind: 'probePod' }>): PodDemand {
+  return { gpus: worldSize, pods: nodes.length };
+}
+
 /** The engine's rendering of a job and a placement. */
 interface Rendered {
   readonly job: TrainingJob;
@@ -304,7 +315,8 @@ const JOB_WRITES: readonly Call['kind'][] = ['writeStatus', 'addFinalizer', 'rem
 function causeOf(error: unknown, { kind }: Call): FailureCause {
   // A deleted job also counts as another job.
   if (isConflict(error) || (isNotFound(error) && JOB_WRITES.includes(kind))) return 'conflict';
-  if (isRefusal(error) || error instanceof NoComputeDomainsError) return 'refused';
+  if (isRefusal(error) || error instanceof NoComputeDomainsError || error instanceof NoRoomInQuotaError)
+    return 'refused';
   if (isAdmissionUnavailable(error)) return 'unadmitted';
   return isRetryable(error) || error instanceof NotLeadingError ? 'transient' : 'needsPerson';
 }

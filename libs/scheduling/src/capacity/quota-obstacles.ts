@@ -17,7 +17,7 @@ export interface PodDemand {
 }
 
 /** A quota that refuses some pod of the job. */
-interface QuotaObstacle {
+export interface QuotaObstacle {
   readonly counts: keyof PodDemand;
   readonly needed: number;
   /** Whether the quota is too small even if the namespace is empty. */
@@ -45,6 +45,11 @@ export function quotaObstacles(quotas: readonly QuotaObject[], demand: PodDemand
       return [{ counts, needed, isForEver: needed > limit, message }];
     }),
   );
+}
+
+/** The obstacle in a sentence, for a job that waits and for the check of one. */
+export function quotaSentence({ message }: Pick<QuotaObstacle, 'message'>): string {
+  return `The pods of the job together need more than a quota allows: ${message}.`;
 }
 
 function isOfEveryPod({ spec }: QuotaObject): boolean {
