@@ -24,7 +24,7 @@ import { ranksOf, requireApart, sourceIdOf, withReshardErrors } from './reshard-
 interface ConvertOptions extends StoreOptions {
   readonly to: ConversionFormat;
   readonly names?: SpellingName | 'keep';
-  readonly config?: string;
+  readonly modelConfig?: string;
   readonly ranks: number;
   readonly dtype?: keyof typeof CONVERTED_DTYPES;
   readonly plan?: boolean;
@@ -64,7 +64,7 @@ export function addConvertCommand(checkpoint: Command, session: Session): void {
         'names and layouts of tensors (default: hugging-face for --to hugging-face, otherwise keep)',
       ).choices(['keep', ...Object.keys(SPELLINGS)]),
     )
-    .option('--config <file>', "config.json of the model (default: the source's); needed unless names are kept")
+    .option('--model-config <file>', "config.json of the model (default: the source's); needed unless names are kept")
     .option('--ranks <count>', 'of dcp: ranks among which the rows of tensors are divided', ranksOf, 1)
     .addOption(
       new Option('--dtype <dtype>', 'write weights in this dtype (default: theirs)').choices(
@@ -83,7 +83,7 @@ Weights are converted, bit by bit; the optimizer, random states and the position
 refused with all reasons, before anything is written. The new save counts as one only when all of it is written. A run that was interrupted goes on where it was.
 
 Examples:
-  coxswain checkpoint convert outputs/checkpoint/step-1000 exported/step-1000 --to hugging-face --config llama/config.json
+  coxswain checkpoint convert outputs/checkpoint/step-1000 exported/step-1000 --to hugging-face --model-config llama/config.json
   coxswain checkpoint convert llama start/llama --to dcp --names torchtitan --ranks 8
   coxswain checkpoint convert outputs/checkpoint/step-1000 weights/step-1000 --to safetensors --plan`;
 
@@ -147,7 +147,7 @@ async function planOf(
   return { plan, ...read, warnings: findings.map(({ sentence }) => sentence) };
 }
 
-async function configOf({ store, files }: OpenedStore, { config }: ConvertOptions): Promise<Uint8Array | undefined> {
+async function configOf({ store, files }: OpenedStore, { modelConfig: config }: ConvertOptions): Promise<Uint8Array | undefined> {
   if (config !== undefined) {
     return await readFile(config).catch((error: unknown) => {
       throw new CliError(

@@ -139,7 +139,7 @@ async function requireEqual(
 ): Promise<void> {
   const refuse = (): never => {
     throw new SourceDamaged(
-      `Tensors ${one.key} and ${other.key} differ, and config.json says that they are one (tie_word_embeddings). Set tie_word_embeddings to false in the file that --config names; both are written then.`,
+      `Tensors ${one.key} and ${other.key} differ, and config.json says that they are one (tie_word_embeddings). Set tie_word_embeddings to false in the file that --model-config names; both are written then.`,
     );
   };
   if (one.dtype !== other.dtype) refuse();

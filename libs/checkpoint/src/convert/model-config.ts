@@ -54,7 +54,7 @@ export function readModelConfig(json: Uint8Array): ModelConfig {
   if (!parsed.success) {
     const fields = [...new Set(parsed.error.issues.map(({ path }) => path.join('.')))];
     throw new UnplannableSave([
-      `config.json has no usable value for ${fields.join(', ')}. Name the config.json of the model with --config.`,
+      `config.json has no usable value for ${fields.join(', ')}. Name the config.json of the model with --model-config.`,
     ]);
   }
   const config = parsed.data;
@@ -63,7 +63,8 @@ export function readModelConfig(json: Uint8Array): ModelConfig {
     throw new UnplannableSave([
       `Models of type ${config.model_type} are not spelled in another way here, only ${MODEL_FAMILIES.join(', ')}. Use --names keep to keep the names and layouts of its tensors.`,
     ]);
-  const experts = family === 'mixtral' ? config.num_local_experts : config.num_experts;
+  // Releases of Transformers name it differently.
+  const experts = config.num_local_experts ?? config.num_experts;
   const isSparse = family === 'mixtral' || family === 'qwen3_moe';
   const keyValueHeads = config.num_key_value_heads ?? config.num_attention_heads;
   const width = family === 'qwen3_moe' ? config.moe_intermediate_size : config.intermediate_size;

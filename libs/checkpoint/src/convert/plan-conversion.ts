@@ -108,7 +108,7 @@ interface Renamed {
 function renamed(weights: readonly SavedTensor[], { names, config }: ConversionOptions): Renamed {
   if (config === undefined)
     throw new UnplannableSave([
-      'The save has no config.json, and its tensors do not say how many attention heads the model has. Name the config.json of the model with --config.',
+      'The save has no config.json, and its tensors do not say how many attention heads the model has. Name the config.json of the model with --model-config.',
     ]);
   const model = readModelConfig(config);
   const to = SPELLINGS[names as SpellingName];
