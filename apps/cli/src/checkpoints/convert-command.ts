@@ -147,7 +147,10 @@ async function planOf(
   return { plan, ...read, warnings: findings.map(({ sentence }) => sentence) };
 }
 
-async function configOf({ store, files }: OpenedStore, { modelConfig: config }: ConvertOptions): Promise<Uint8Array | undefined> {
+async function configOf(
+  { store, files }: OpenedStore,
+  { modelConfig: config }: ConvertOptions,
+): Promise<Uint8Array | undefined> {
   if (config !== undefined) {
     return await readFile(config).catch((error: unknown) => {
       throw new CliError(
