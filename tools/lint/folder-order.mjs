@@ -118,6 +118,8 @@ export const FOLDER_ORDER = {
     'adoption',
     // in what two saves differ
     'compare',
+    // how weights become those of another format, and what models call them
+    'convert',
     // how a save becomes one of another layout
     'reshard',
     // looks at whole saves
@@ -130,6 +132,7 @@ export const FOLDER_ORDER = {
   'libs/checkpoint-store': [
     'pruning',
     'copying',
+    'converting',
     'resharding',
     'reading',
     's3',

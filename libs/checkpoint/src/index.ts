@@ -49,7 +49,7 @@ export { type Crc32, DELETION_FILE, type Reading, RESHARD_FILE, type StoredFile 
 export { type SavedTensor, volumeOf } from './read/saved-state.ts';
 export { bytesOfDtype } from './read/dtypes.ts';
 export { type Band, type BandPart, bandsOf } from './reshard/bands.ts';
-export { copyPart, type FilledBox, intersect, runIn } from './reshard/boxes.ts';
+export { copyPart, type FilledBox, intersect, placeIn as offsetIn, runIn } from './reshard/boxes.ts';
 export { type Division, divideColumns, divideRows } from './reshard/divide.ts';
 export {
   plannedState,
@@ -61,6 +61,20 @@ export {
   type TargetChunk,
   UnplannableSave,
 } from './reshard/plan-reshard.ts';
+export { castElements } from './convert/cast-elements.ts';
+export { combineCrc32 } from './convert/combine-crc32.ts';
+export { flatBoxes } from './convert/flat-boxes.ts';
+export { type ConvertedTensor, sourcesOf, type SourcePiece } from './convert/converted-tensor.ts';
+export type { LeftBehind } from './convert/left-behind.ts';
+export {
+  CONVERSION_FORMATS,
+  type ConversionFormat,
+  type ConversionPlan,
+  CONVERTED_DTYPES,
+  planConversion,
+} from './convert/plan-conversion.ts';
+export { SPELLINGS, type SpellingName } from './convert/spellings.ts';
+export type { ConvertedFile, WrittenRange } from './convert/target-files.ts';
 export { inRowOrder, placeOfChunk, type SourcePlace } from './reshard/source-place.ts';
 export { readCheckedItem } from './verify/archives.ts';
 export { torchSaveFrame } from './formats/torch-save/write-tensor.ts';

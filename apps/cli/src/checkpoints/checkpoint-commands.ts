@@ -6,6 +6,7 @@ import { isCheckpointName } from './find-checkpoint.ts';
 import type { Session } from '../session/session.ts';
 import { findingLines, type ReadSave, saveTable, verdictWords } from './checkpoint-tables.ts';
 import { addAdoptCommand } from './adopt-command.ts';
+import { addConvertCommand } from './convert-command.ts';
 import { addDiffCommand } from './diff-command.ts';
 import { addExportCommand } from './export-command.ts';
 import { addLoadsCommand } from './loads-command.ts';
@@ -39,6 +40,7 @@ export function addCheckpointCommands(program: Command, session: Session): void 
   addPruneCommand(checkpoint, session);
   addRetentionCommand(checkpoint, session);
   addReshardCommand(checkpoint, session);
+  addConvertCommand(checkpoint, session);
   addDiffCommand(checkpoint, session);
   addExportCommand(checkpoint, session);
   addAdoptCommand(checkpoint, session);

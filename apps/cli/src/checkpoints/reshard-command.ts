@@ -78,7 +78,8 @@ Examples:
 
 const MAX_RANKS = 100_000;
 
-function ranksOf(text: string): number {
+/** An option's number of ranks. */
+export function ranksOf(text: string): number {
   const ranks = wholeNumber(text);
   if (ranks >= 1 && ranks <= MAX_RANKS) return ranks;
   throw new InvalidArgumentError(`It is a number from 1 to ${String(MAX_RANKS)}.`);
@@ -143,7 +144,7 @@ async function planOf(
 }
 
 /** Of a save that is written again under the same name, files have other times. */
-function sourceIdOf(metadata: Uint8Array, files: OpenedStore['files']): string {
+export function sourceIdOf(metadata: Uint8Array, files: OpenedStore['files']): string {
   const hash = createHash('sha256').update(metadata);
   for (const { path, bytes, writtenMs = 0 } of files.toSorted((one, other) => (one.path < other.path ? -1 : 1)))
     hash.update(`\n${String(bytes)} ${String(writtenMs)} ${JSON.stringify(path)}`);
@@ -151,7 +152,7 @@ function sourceIdOf(metadata: Uint8Array, files: OpenedStore['files']): string {
 }
 
 /** A save inside of another one is taken for a part of it. */
-async function requireApart(from: string, to: string): Promise<void> {
+export async function requireApart(from: string, to: string): Promise<void> {
   const [source, target] = [await placeOf(from), await placeOf(to)];
   if (!source.startsWith(target) && !target.startsWith(source)) return;
   throw new CliError(`${to} and ${from} are one in the other. Name a target outside of the source.`);
@@ -163,7 +164,7 @@ async function placeOf(location: string): Promise<string> {
 }
 
 /** What cannot be divided anew is an error of the save, which the user can do something about. */
-async function withReshardErrors(work: () => Promise<void>): Promise<void> {
+export async function withReshardErrors(work: () => Promise<void>): Promise<void> {
   try {
     await withStoreErrors(work);
   } catch (error) {

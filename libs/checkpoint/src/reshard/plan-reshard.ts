@@ -94,7 +94,8 @@ export function planReshard({ tensors, objects }: SavedState, options: PlanOptio
   return { pieces, bytes: pieces.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
-function problemsOf(tensor: SavedTensor, comparisons: Comparisons): readonly string[] {
+/** Why a tensor cannot be read whole, as whole sentences. */
+export function problemsOf(tensor: SavedTensor, comparisons: Comparisons): readonly string[] {
   const { key, dtype, chunks } = tensor;
   if (bytesOfDtype(dtype) === undefined) return [`Tensor ${key} has the dtype ${dtype}, whose size is not known here.`];
   const hole = describeCoverage(tensor, comparisons);

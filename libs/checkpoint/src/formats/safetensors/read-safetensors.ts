@@ -8,12 +8,13 @@ import { volumeOf } from '../../read/saved-state.ts';
 /** Bytes before the header. */
 export const LENGTH_BYTES = 8;
 /** safetensors itself refuses larger headers. */
-const MAX_HEADER = 100_000_000;
+export const MAX_HEADER = 100_000_000;
 
 /** Not a tensor. */
-const METADATA = '__metadata__';
+export const METADATA = '__metadata__';
 
-const DTYPES: Readonly<Record<string, string>> = {
+/** Names of dtypes in a header, and PyTorch's. */
+export const DTYPES: Readonly<Record<string, string>> = {
   BOOL: 'bool',
   U8: 'uint8',
   I8: 'int8',

@@ -3,7 +3,8 @@ import type { CheckpointFormat } from '../checkpoint-format.ts';
 import { firstMissing } from '../describe-missing.ts';
 
 const WEIGHTS_FILE = 'model.safetensors';
-const INDEX_FILE = 'model.safetensors.index.json';
+/** Names the file of each tensor. */
+export const INDEX_FILE = 'model.safetensors.index.json';
 
 /** Weights alone: a job can start from them, and cannot resume from them. */
 export const SAFETENSORS = {

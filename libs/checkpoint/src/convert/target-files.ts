@@ -1,0 +1,116 @@
+/** The files of a converted save: what each holds, in the order of its bytes. */
+import { writeDcpMetadata } from '../formats/dcp/write-dcp-metadata.ts';
+import { DCP_INDEX_FILE } from '../formats/dcp/dcp.ts';
+import { INDEX_FILE } from '../formats/safetensors/safetensors.ts';
+import {
+  divideIntoFiles,
+  isSafetensorsDtype,
+  safetensorsFile,
+  weightsFileName,
+  writeSafetensorsIndex,
+} from '../formats/safetensors/write-safetensors.ts';
+import { torchSaveFrame } from '../formats/torch-save/write-tensor.ts';
+import { bytesOfDtype } from '../read/dtypes.ts';
+import type { Crc32 } from '../read/save-files.ts';
+import { type SavedTensor, volumeOf } from '../read/saved-state.ts';
+import { divideRows } from '../reshard/divide.ts';
+import type { ConvertedTensor } from './converted-tensor.ts';
+
+/** Elements of a tensor that follow each other in a file. */
+export interface WrittenRange {
+  readonly tensor: ConvertedTensor;
+  readonly from: number;
+  readonly to: number;
+  /** They are an archive of `torch.save`, of a tensor of these sizes. Absent: they stand alone. */
+  readonly archive?: { readonly sizes: readonly number[] };
+}
+
+/** A file, which appears whole or not at all. */
+export interface ConvertedFile {
+  readonly path: string;
+  /** Stands before the first range. */
+  readonly head: Uint8Array;
+  readonly ranges: readonly WrittenRange[];
+  readonly bytes: number;
+}
+
+/** A small file that is written last. */
+export type Published = readonly [path: string, bytes: Uint8Array];
+
+/** All files of a save. */
+export interface TargetFiles {
+  readonly files: readonly ConvertedFile[];
+  readonly problems: readonly string[];
+  readonly publish: (id: string) => readonly Published[];
+}
+
+interface Wanted {
+  readonly to: string;
+  readonly ranks: number;
+  readonly fileBytes: number;
+  readonly dtype?: string | undefined;
+  readonly config: Uint8Array | undefined;
+  readonly crc32: Crc32;
+}
+
+const NOTHING = new Uint8Array();
+
+/** Files of safetensors with an index, which Transformers reads. `hugging-face` has config.json too. */
+export function safetensorsFiles(
+  tensors: readonly ConvertedTensor[],
+  { to, fileBytes, config, dtype }: Wanted,
+): TargetFiles {
+  const problems = tensors
+    .filter((tensor) => !isSafetensorsDtype(tensor.dtype))
+    .map(({ key, dtype: name }) => `Tensor ${key} has the dtype ${name}, which safetensors does not have.`);
+  if (problems.length > 0) return { files: [], problems, publish: () => [] };
+  const groups = divideIntoFiles(tensors, fileBytes);
+  const files = groups.map((group, index) => {
+    const { head, tensors: ordered, bytes } = safetensorsFile(group);
+    const ranges = ordered.map((tensor) => ({ tensor, from: 0, to: volumeOf(tensor.shape) }));
+    return { path: weightsFileName(index, groups.length), head, ranges, bytes };
+  });
+  const named = files.map(({ path, ranges }) => [path, ranges.map(({ tensor }) => tensor)] as const);
+  const beside: readonly Published[] =
+    to === 'hugging-face' && config !== undefined ? [['config.json', withDtype(config, dtype)]] : [];
+  return { files, problems: [], publish: (id) => [...beside, [INDEX_FILE, writeSafetensorsIndex(named, id)]] };
+}
+
+/** What config.json says of the dtype must stay true. */
+function withDtype(config: Uint8Array, dtype: string | undefined): Uint8Array {
+  if (dtype === undefined) return config;
+  const json = JSON.parse(new TextDecoder().decode(config)) as Record<string, unknown>;
+  const name = dtype === 'bf16' ? 'bfloat16' : 'float32';
+  const field = 'torch_dtype' in json ? 'torch_dtype' : 'dtype';
+  return new TextEncoder().encode(`${JSON.stringify({ ...json, [field]: name }, null, 2)}\n`);
+}
+
+/** A file of PyTorch Distributed Checkpoint for each rank, which holds the rows of that rank as FSDP divides them. */
+export function dcpFiles(tensors: readonly ConvertedTensor[], { ranks, crc32 }: Wanted): TargetFiles {
+  const divide = divideRows(ranks);
+  const files = new Map<string, { bytes: number; readonly ranges: WrittenRange[] }>();
+  const saved = tensors.map((tensor): SavedTensor => {
+    const { key, dtype, shape } = tensor;
+    const rowElements = volumeOf(shape.slice(1));
+    const chunks = divide({ key, shape }).map(({ rank, offsets, sizes }) => {
+      const path = `__${String(rank)}_0.distcp`;
+      const file = files.get(path) ?? { bytes: 0, ranges: [] };
+      files.set(path, file);
+      const from = (offsets[0] ?? 0) * rowElements;
+      const { head, tailBytes } = torchSaveFrame(dtype, sizes, crc32);
+      const length = head.length + volumeOf(sizes) * (bytesOfDtype(dtype) ?? 0) + tailBytes;
+      const item = { file: path, offset: file.bytes, length };
+      file.ranges.push({ tensor, from, to: from + volumeOf(sizes), archive: { sizes } });
+      file.bytes += length;
+      return { offsets, sizes, item };
+    });
+    return { key, dtype, shape, chunks };
+  });
+  // A state dict of plain names: each is one key.
+  const paths = new Map(tensors.map(({ key }) => [key, [key]]));
+  return {
+    files: [...files].map(([path, file]) => ({ path, head: NOTHING, ...file })),
+    problems: [],
+    publish: (id) => [[DCP_INDEX_FILE, writeDcpMetadata({ tensors: saved, objects: [], paths, saveId: id })]],
+  };
+}
