@@ -13,7 +13,10 @@ interface Bench {
 /** By script and name. Where a script is given no name of its benches, its first one runs. */
 const BENCHES: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
   checkpoint: { metadata: { program: 'libs/checkpoint/bench/metadata.bench.ts', needs: ['python'] } },
-  reshard: { reshard: { program: 'libs/checkpoint-store/bench/reshard.bench.ts', needs: ['python'] } },
+  reshard: {
+    reshard: { program: 'libs/checkpoint-store/bench/reshard.bench.ts', needs: ['python'] },
+    plan: { program: 'libs/checkpoint/bench/plan.bench.ts', needs: [] },
+  },
   gang: { gang: { program: 'apps/operator/bench/gang.bench.ts', needs: ['cluster', 'test-programs'] } },
   api: {
     jobs: { program: 'apps/api/bench/jobs.bench.ts', needs: ['builds'] },
@@ -22,7 +25,7 @@ const BENCHES: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
   },
 };
 
-/** `npm run gang:bench`, `npm run checkpoint:bench`, `npm run reshard:bench` and `npm run api:bench [-- jobs|series|fan-out]`: prepares what the bench needs and runs it. */
+/** `npm run gang:bench`, `npm run checkpoint:bench`, `npm run reshard:bench [-- reshard|plan]` and `npm run api:bench [-- jobs|series|fan-out]`: prepares what the bench needs and runs it. */
 const [script = '', ...rest] = process.argv.slice(2);
 const benches = BENCHES[script];
 if (benches === undefined)

@@ -176,11 +176,13 @@ def verify_together(directory: Path, manifest: Manifest, group: dist.ProcessGrou
         raise CheckpointUnreadable(text) if is_unreadable else CheckpointRefused(text, fault)
 
 
-def load(directory: Path, optimizer: ShardedAdamW, group: dist.ProcessGroup) -> Progress:
+def load(
+    directory: Path, optimizer: ShardedAdamW, group: dist.ProcessGroup, *, reads_by_plan: bool = True
+) -> Progress:
     """Fills the optimizer's state, whatever layout it was saved at. The weights are not yet shared with the model."""
     import torch.distributed.checkpoint as dcp
 
-    reader = _reader(directory, read_metadata(directory))
+    reader = _reader(directory, read_metadata(directory), reads_by_plan)
     # A box that the checkpoint does not cover would silently keep its old values: not-a-number makes it seen.
     for shard in optimizer.owned:
         for state in optimizer.states.values():
@@ -243,12 +245,15 @@ def _causes(error: Any) -> str:
     return str(first[0]).rstrip('.')
 
 
-def _reader(directory: Path, metadata: Metadata) -> Any:
-    """PyTorch's reader, given metadata that was read safely; it reads the tensors themselves safely already."""
+def _reader(directory: Path, metadata: Metadata, reads_by_plan: bool) -> Any:
+    """A reader, given metadata that was read safely; it reads the tensors themselves safely already."""
     import torch.distributed.checkpoint as dcp
+    from coxswain_agent.planned_reader import PlannedReader
     from torch.distributed.checkpoint.metadata import StorageMeta
 
-    class Reader(dcp.FileSystemReader):
+    base: Any = PlannedReader if reads_by_plan else dcp.FileSystemReader
+
+    class Reader(base):
         def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
             metadata.storage_meta = metadata.storage_meta or StorageMeta()
             metadata.storage_meta.load_id = self.load_id

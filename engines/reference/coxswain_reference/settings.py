@@ -76,7 +76,10 @@ class Process:
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that one rank needs to know. `save_every` 0 saves at the end only."""
+    """Everything that one rank needs to know. `save_every` 0 saves at the end only.
+
+    `reads_by_plan` False: PyTorch's own reader reads checkpoints.
+    """
 
     process: Process
     layout: Layout
@@ -86,6 +89,7 @@ class Settings:
     save_dir: Path
     save_every: int
     resume_from: Path | None
+    reads_by_plan: bool
     step_delay_ms: float
     step_delay_until: Path | None
 
@@ -124,6 +128,7 @@ def read_settings(arguments: Sequence[str], environment: Mapping[str, str]) -> S
         save_dir=flags.save_dir,
         save_every=flags.save_every,
         resume_from=flags.resume_from,
+        reads_by_plan=environment.get('COXSWAIN_CHECKPOINT_READER') != 'pytorch',
         step_delay_ms=flags.step_delay_ms,
         step_delay_until=flags.step_delay_until,
     )

@@ -64,7 +64,9 @@ class Trainer:
         directory = self._settings.resume_from
         assert directory is not None
         verify_together(directory, manifest, self._writer.group)
-        saved = load(directory, self._optimizer, self._writer.group)
+        saved = load(
+            directory, self._optimizer, self._writer.group, reads_by_plan=self._settings.reads_by_plan
+        )
         self._optimizer.share_weights()
         if saved.seed != self._settings.training.seed:
             self._say(

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
-import { divideColumns, divideRows, planReshard, readKeyPaths, verifySave } from '@coxswain/checkpoint';
+import { divideColumns, divideRows, pieceBytesFor, planReshard, readKeyPaths, verifySave } from '@coxswain/checkpoint';
 import { openStore } from '../src/open-store.ts';
 import { runReading } from '../src/reading/run-reading.ts';
 import { runReshard } from '../src/resharding/run-reshard.ts';
@@ -60,7 +60,7 @@ async function once(from: string, to: string, division: Division): Promise<Cost>
     verifySave(files, { level: 'V1', crc32 }),
   );
   const divide = division === 'rows' ? divideRows(RANKS.rows) : divideColumns(RANKS.columns);
-  const plan = planReshard(state, { divide, pieceBytes: 2 ** 31, crc32 });
+  const plan = planReshard(state, { divide, pieceBytes: pieceBytesFor(RANKS[division]), crc32 });
   const paths = readKeyPaths(readFileSync(join(from, '.metadata')));
   await runReshard({ plan, paths, source, files, target, sourceId: from, bandBytes: 4 << 20 });
   const wallS = (performance.now() - startMs) / 1e3;

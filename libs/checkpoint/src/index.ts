@@ -51,13 +51,16 @@ export { bytesOfDtype } from './read/dtypes.ts';
 export { type Band, type BandPart, bandsOf } from './reshard/bands.ts';
 export { copyPart, type FilledBox, intersect, placeIn as offsetIn, runIn } from './reshard/boxes.ts';
 export { type Division, divideColumns, divideRows } from './reshard/divide.ts';
+export { divideByLayout, ranksOfLayout, type ReshardLayout, tensorDim } from './reshard/layouts.ts';
 export {
+  pieceBytesFor,
   plannedState,
   type PlannedObject,
   type PlannedPiece,
   type PlannedTensor,
   planReshard,
   type ReshardPlan,
+  sharesOf,
   type TargetChunk,
   UnplannableSave,
 } from './reshard/plan-reshard.ts';

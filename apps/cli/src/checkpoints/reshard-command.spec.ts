@@ -5,6 +5,7 @@ import { type OfflineOutcome, runOffline } from '../testing/run-offline.ts';
 
 const FIXTURES = resolve(import.meta.dirname, '../../../../libs/checkpoint/fixtures');
 const SAVE = join(FIXTURES, 'dcp-2.15.0');
+const NO_LAYOUT = /It is a list of tp, pp, fsdp, such as tp=4,pp=32/;
 
 let target: string;
 beforeEach(() => {
@@ -23,6 +24,18 @@ describe('checkpoint reshard', () => {
     expect(out).toMatch(
       /\n\n[\d.]+ KiB are read once and written once\. Nothing was written: leave out --plan to write the save\.$/,
     );
+  });
+
+  it('says with --layout and --worker which share is largest, and which tensors tensor parallelism does not divide', async () => {
+    const { out } = await reshard(SAVE, '--layout', 'tp=2,fsdp=2', '--worker', '0/2', '--plan');
+    expect(out).toMatch(
+      /The largest share of a worker is [\d.]+ KiB\. \d+ tensors, such as model\.\w+, have names that tensor parallelism is not known to divide/,
+    );
+  });
+
+  it('writes the save of a layout, which is sound', async () => {
+    expect((await reshard(SAVE, '--layout', 'tp=2,fsdp=2')).out).toMatch(/^The save in .* is complete: /);
+    expect((await runOffline({}, 'checkpoint', 'verify', target)).out).toMatch(/^Sound as far as V3 sees: format dcp/);
   });
 
   it('writes the save, and does nothing when it is run again', async () => {
@@ -49,7 +62,13 @@ describe('checkpoint reshard', () => {
       ['/no/such/folder', '--ranks', '2'],
       /\/no\/such\/folder is no directory\. Name the directory of one save/,
     ],
-    ['no number of ranks', [SAVE], /required option '--ranks <count>' not specified/],
+    ['no number of ranks', [SAVE], /Name the ranks that are to load it: --ranks COUNT, or --layout tp=4,pp=32\./],
+    ['ranks beside a layout', [SAVE, '--ranks', '2', '--layout', 'tp=2'], /'--layout <degrees>' cannot be used with/],
+    ['a degree without a number', [SAVE, '--layout', 'tp'], NO_LAYOUT],
+    ['a degree of 0', [SAVE, '--layout', 'tp=0'], NO_LAYOUT],
+    ['a degree that does not divide states', [SAVE, '--layout', 'cp=2'], NO_LAYOUT],
+    ['degrees that are no list', [SAVE, '--layout', 'tp=2;pp=2'], NO_LAYOUT],
+    ['a layout of too many ranks', [SAVE, '--layout', 'tp=400,pp=400'], /It has more than 100000 ranks\./],
     [
       'a worker beyond the last',
       [SAVE, '--ranks', '2', '--worker', '4/4'],

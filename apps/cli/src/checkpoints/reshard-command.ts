@@ -1,11 +1,18 @@
 import {
   DCP_INDEX_FILE,
   type Division,
+  divideByLayout,
   divideColumns,
   divideRows,
+  pieceBytesFor,
   planReshard,
+  ranksOfLayout,
   readKeyPaths,
+  type ReshardLayout,
   type ReshardPlan,
+  type SavedTensor,
+  sharesOf,
+  tensorDim,
   UnplannableSave,
   UnreadableSave,
 } from '@coxswain/checkpoint';
@@ -36,15 +43,13 @@ const DIVISIONS = { rows: divideRows, columns: divideColumns } as const satisfie
 >;
 
 interface ReshardOptions extends StoreOptions {
-  readonly ranks: number;
+  readonly ranks?: number;
   readonly divide: keyof typeof DIVISIONS;
+  readonly layout?: ReshardLayout;
   readonly worker?: { readonly index: number; readonly count: number };
   readonly plan?: boolean;
 }
 
-/** A piece of the work is at least as large: what a killed run loses. Each rank has a file of it, which should not be tiny. */
-const PIECE_BYTES = 2 ** 31;
-const FILE_BYTES = 2 ** 26;
 /** Read and written at a time. */
 const BAND_BYTES = 4 << 20;
 
@@ -54,11 +59,16 @@ export function addReshardCommand(checkpoint: Command, session: Session): void {
     .argument('<source>', 'directory of one save of PyTorch DCP, or s3://BUCKET/PREFIX')
     .argument('<target>', 'empty directory or prefix for the new save')
     .description('reshard a checkpoint of PyTorch DCP for another number of ranks: write it anew, divided for them')
-    .requiredOption('--ranks <count>', 'ranks that are to load it', ranksOf)
+    .option('--ranks <count>', 'ranks that are to load it', ranksOf)
     .addOption(
       new Option('--divide <how>', 'rows: as FSDP does; columns: the second dim of each tensor')
         .choices(Object.keys(DIVISIONS))
         .default('rows'),
+    )
+    .addOption(
+      new Option('--layout <degrees>', 'in place of --ranks: the layout that is to load it, such as tp=4,pp=32,fsdp=2')
+        .argParser(layoutOf)
+        .conflicts(['ranks', 'divide']),
     )
     .option('--plan', 'show the plan; write nothing')
     .option('--worker <index/count>', 'do only the share of this worker, such as 0/4', workerOf)
@@ -74,7 +84,8 @@ interrupted goes on where it was.
 
 Examples:
   coxswain checkpoint reshard outputs/checkpoint/step-1000 resharded/step-1000 --ranks 768
-  coxswain checkpoint reshard outputs/checkpoint/step-1000 resharded/step-1000 --ranks 768 --plan`;
+  coxswain checkpoint reshard outputs/checkpoint/step-1000 resharded/step-1000 --ranks 768 --plan
+  coxswain checkpoint reshard outputs/checkpoint/step-1000 resharded/step-1000 --layout tp=4,pp=32,fsdp=2`;
 
 const MAX_RANKS = 100_000;
 
@@ -84,6 +95,27 @@ export function ranksOf(text: string): number {
   if (ranks >= 1 && ranks <= MAX_RANKS) return ranks;
   throw new InvalidArgumentError(`It is a number from 1 to ${String(MAX_RANKS)}.`);
 }
+
+/** `tp=4,pp=32,fsdp=2`; degrees that are not named are 1. */
+function layoutOf(text: string): ReshardLayout {
+  const layout = { tensor: 1, pipeline: 1, shard: 1 };
+  for (const part of text.split(',')) {
+    const [name = '', ways = ''] = /^(\w+)=(\d{1,6})$/.exec(part)?.slice(1) ?? [];
+    const field = DEGREES.get(name);
+    const degree = Number(ways);
+    if (field === undefined || !(degree >= 1 && degree <= MAX_RANKS))
+      throw new InvalidArgumentError(`It is a list of ${[...DEGREES.keys()].join(', ')}, such as tp=4,pp=32,fsdp=2.`);
+    layout[field] = degree;
+  }
+  if (ranksOfLayout(layout) > MAX_RANKS) throw new InvalidArgumentError(`It has more than ${String(MAX_RANKS)} ranks.`);
+  return layout;
+}
+
+const DEGREES: ReadonlyMap<string, keyof ReshardLayout> = new Map([
+  ['tp', 'tensor'],
+  ['pp', 'pipeline'],
+  ['fsdp', 'shard'],
+]);
 
 function workerOf(text: string): { readonly index: number; readonly count: number } {
   const [index = NaN, count = NaN] = /^(\d{1,4})\/(\d{1,4})$/.exec(text)?.slice(1).map(Number) ?? [];
@@ -95,7 +127,7 @@ async function reshard(session: Session, from: string, to: string, options: Resh
   const source = await openAndList(session, from, options, 'the directory of one save, such as checkpoint/step-1000');
   const { plan, metadata } = await planOf(session, from, source, options);
   if (options.plan === true) {
-    session.show(summaryOf(plan), planText);
+    session.show(summaryOf(plan, options), planText);
     return;
   }
   await requireApart(from, to);
@@ -118,11 +150,25 @@ async function reshard(session: Session, from: string, to: string, options: Resh
   session.show({ ...outcome, bytes: progress.readBytes(), uncheckedBytes }, (done) => doneText(done, to));
 }
 
+/** How the tensors are divided, and over how many ranks. */
+function divisionOf(
+  { ranks, divide, layout }: ReshardOptions,
+  tensors: readonly SavedTensor[],
+): { readonly divide: Division; readonly ranks: number } {
+  if (layout !== undefined) {
+    const keys = tensors.map(({ key }) => key);
+    return { divide: divideByLayout(layout, keys), ranks: ranksOfLayout(layout) };
+  }
+  if (ranks === undefined)
+    throw new CliError('Name the ranks that are to load it: --ranks COUNT, or --layout tp=4,pp=32.');
+  return { divide: DIVISIONS[divide](ranks), ranks };
+}
+
 async function planOf(
   session: Session,
   from: string,
   { store, files }: OpenedStore,
-  { ranks, divide }: ReshardOptions,
+  options: ReshardOptions,
 ): Promise<{ readonly plan: ReshardPlan; readonly metadata: Uint8Array }> {
   const { state, format, verdict, findings } = await verifyFiles(session, store, files, {
     level: 'V1',
@@ -134,11 +180,8 @@ async function planOf(
     );
   if (verdict === 'damaged' || verdict === 'incomplete' || verdict === 'suspect')
     throw new CliError(`${from} is ${verdict}: ${findings[0]?.sentence ?? ''} Use another save.`);
-  const plan = planReshard(state, {
-    divide: DIVISIONS[divide](ranks),
-    pieceBytes: Math.max(PIECE_BYTES, ranks * FILE_BYTES),
-    crc32,
-  });
+  const { divide, ranks } = divisionOf(options, state.tensors);
+  const plan = planReshard(state, { divide, pieceBytes: pieceBytesFor(ranks), crc32 });
   const bytes = files.find(({ path }) => path === DCP_INDEX_FILE)?.bytes ?? 0;
   return { plan, metadata: await store.read(DCP_INDEX_FILE, 0, bytes) };
 }
@@ -174,23 +217,33 @@ export async function withReshardErrors(work: () => Promise<void>): Promise<void
   }
 }
 
-function summaryOf(plan: ReshardPlan) {
+function summaryOf(plan: ReshardPlan, { layout, worker }: ReshardOptions) {
+  const shares = worker === undefined ? undefined : sharesOf(plan, worker.count);
   return {
     bytes: plan.bytes,
-    pieces: plan.pieces.map(({ bytes, files, tensors, objects }) => ({
+    pieces: plan.pieces.map(({ bytes, files, sources, objects, chunks }) => ({
       bytes,
       files: files.size,
-      tensors: tensors.length,
+      tensors: sources.length,
       objects: objects.length,
-      chunksRead: tensors.reduce((sum, { sources }) => sum + sources.length, 0),
-      chunksWritten: tensors.reduce((sum, { targets }) => sum + targets.length, 0),
+      chunksRead: chunks.read,
+      chunksWritten: chunks.written,
     })),
+    ...(shares && { workerBytes: shares.map((share) => share.reduce((sum, { bytes }) => sum + bytes, 0)) }),
+    ...(layout !== undefined && layout.tensor > 1 && { undividedMatrices: undividedMatrices(plan) }),
   };
+}
+
+/** Matrices that tensor-parallel ranks are planned to store whole, because their names do not say how they are divided. */
+function undividedMatrices({ pieces }: ReshardPlan): readonly string[] {
+  return pieces.flatMap(({ sources }) =>
+    sources.filter(({ key, shape }) => shape.length > 1 && tensorDim(key, shape) === undefined).map(({ key }) => key),
+  );
 }
 
 const MAX_ROWS = 20;
 
-function planText({ bytes, pieces }: ReturnType<typeof summaryOf>): string {
+function planText({ bytes, pieces, workerBytes, undividedMatrices = [] }: ReturnType<typeof summaryOf>): string {
   const rows = pieces
     .slice(0, MAX_ROWS)
     .map((piece, index) => [
@@ -203,7 +256,18 @@ function planText({ bytes, pieces }: ReturnType<typeof summaryOf>): string {
     ]);
   const table = columns([['PIECE', 'SIZE', 'TENSORS', 'CHUNKS READ', 'CHUNKS WRITTEN', 'FILES'], ...rows]);
   const more = pieces.length > MAX_ROWS ? `\n… and ${String(pieces.length - MAX_ROWS)} more; see --output json` : '';
-  return `${table}${more}\n\n${formatBytes(bytes)} are read once and written once. Nothing was written: leave out --plan to write the save.`;
+  const notes = [
+    ...(workerBytes === undefined
+      ? []
+      : [`The largest share of a worker is ${formatBytes(Math.max(...workerBytes))}.`]),
+    ...(undividedMatrices.length === 0
+      ? []
+      : [
+          `${formatCount(undividedMatrices.length, 'tensor')}, such as ${undividedMatrices[0] ?? ''}, ${undividedMatrices.length === 1 ? 'has a name' : 'have names'} that tensor parallelism is not known to divide, so they are divided by fsdp alone.`,
+        ]),
+    'Nothing was written: leave out --plan to write the save.',
+  ];
+  return `${table}${more}\n\n${formatBytes(bytes)} are read once and written once. ${notes.join(' ')}`;
 }
 
 function doneText(

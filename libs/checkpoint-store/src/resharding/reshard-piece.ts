@@ -92,8 +92,9 @@ async function fill(piece: PlannedPiece, feeds: Feeds, work: Resharding): Promis
     envelopes.set(tensor, known);
     return known;
   };
-  for (const [index, tensor] of piece.tensors.entries()) {
-    for (const next of piece.tensors.slice(index, index + ENVELOPES_AHEAD)) void placesOf(next);
+  const { tensors } = piece;
+  for (const [index, tensor] of tensors.entries()) {
+    for (const next of tensors.slice(index, index + ENVELOPES_AHEAD)) void placesOf(next);
     await moveTensor(tensor, { places: await inOrder(tensor, await placesOf(tensor), work), feeds, work, buffers });
     envelopes.delete(tensor);
   }

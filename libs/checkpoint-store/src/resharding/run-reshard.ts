@@ -8,6 +8,7 @@ import {
   plannedState,
   RESHARD_FILE,
   type ReshardPlan,
+  sharesOf,
   type StoredFile,
   writeDcpMetadata,
 } from '@coxswain/checkpoint';
@@ -21,7 +22,7 @@ export interface ReshardWork extends Resharding {
   readonly paths: ReadonlyMap<string, KeyPath> | undefined;
   /** Identifies the source: a save written anew under the same name must not continue another one's pieces. */
   readonly sourceId: string;
-  /** Each worker takes the pieces of its number. */
+  /** Each worker takes its share of the pieces. */
   readonly worker?: { readonly index: number; readonly count: number };
 }
 
@@ -58,7 +59,7 @@ export async function runReshard(work: ReshardWork): Promise<ReshardOutcome> {
 }
 
 function ownPieces({ plan, worker: { index, count } = { index: 0, count: 1 } }: ReshardWork): readonly PlannedPiece[] {
-  return plan.pieces.filter((_, at) => at % count === index);
+  return sharesOf(plan, count)[index] ?? [];
 }
 
 type Files = ReadonlyMap<string, number>;
@@ -103,12 +104,11 @@ const COPY_BYTES = 4 << 20;
 
 /** Copies what engines put beside a save, such as `meta.pt`. A manifest of Coxswain lists files that the new save does not have. */
 async function copyOthers({ plan, source, files, target }: ReshardWork, there: Files): Promise<number> {
-  const named = new Set(
-    plan.pieces.flatMap(({ tensors, objects }) => [
-      ...tensors.flatMap(({ sources }) => sources.map(({ item }) => item?.file)),
-      ...objects.map(({ object }) => object.item?.file),
-    ]),
-  );
+  const named = new Set<string | undefined>();
+  for (const { sources, objects } of plan.pieces) {
+    for (const { chunks } of sources) for (const { item } of chunks) named.add(item?.file);
+    for (const { object } of objects) named.add(object.item?.file);
+  }
   const isOther = ({ path, isLink }: StoredFile): boolean =>
     !named.has(path) && !path.endsWith('.distcp') && !OWN_FILES.has(path) && isLink !== true;
   const others = files.filter(isOther);

@@ -2,7 +2,7 @@
 import { bytesOfDtype } from '../read/dtypes.ts';
 import type { Crc32 } from '../read/save-files.ts';
 import type { SavedState, SavedTensor } from '../read/saved-state.ts';
-import { problemsOf, UnplannableSave } from '../reshard/plan-reshard.ts';
+import { problemOf, UnplannableSave } from '../reshard/plan-reshard.ts';
 import { allComparisons } from '../verify/coverage.ts';
 import { type ConvertedTensor, unchangedTensor } from './converted-tensor.ts';
 import { isWeight, type LeftBehind, leftBehindOf } from './left-behind.ts';
@@ -58,7 +58,7 @@ const MOST_PROBLEMS = 8;
 export function planConversion(state: SavedState, options: ConversionOptions): ConversionPlan {
   const weights = state.tensors.filter(isWeight);
   const comparisons = allComparisons();
-  const problems = weights.flatMap((tensor) => problemsOf(tensor, comparisons));
+  const problems = weights.flatMap((tensor) => problemOf(tensor, comparisons) ?? []);
   if (weights.length === 0) problems.push('The save holds no weights of a model.');
   refuse(problems);
   const named = options.names === 'keep' ? { tensors: weights.map(unchangedTensor) } : renamed(weights, options);

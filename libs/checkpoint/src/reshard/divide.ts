@@ -31,22 +31,42 @@ export function divideColumns(ranks: number): Division {
 }
 
 function boxesOf(shape: readonly number[], grid: Grid): readonly RankBox[] {
-  let boxes: readonly RankBox[] = [{ offsets: [], sizes: [], rank: 0 }];
-  for (const [dim, size] of shape.entries()) {
-    const ranks = grid[dim] ?? 1;
-    const each = Math.max(1, Math.ceil(size / ranks));
-    boxes = boxes.flatMap((box) =>
-      rangesOf(size, each).map((from, index) => ({
-        offsets: [...box.offsets, from],
-        sizes: [...box.sizes, Math.min(each, size - from)],
-        rank: box.rank * ranks + index,
-      })),
-    );
+  const cuts = shape.map((size, dim) => cutOf(size, grid[dim] ?? 1));
+  const boxes: RankBox[] = [];
+  const index = shape.map(() => 0);
+  for (let left = cuts.reduce((product, { parts }) => product * parts, 1); left > 0; left--) {
+    boxes.push(boxAt(shape, cuts, index));
+    for (let dim = shape.length - 1; dim >= 0; dim--) {
+      index[dim] = (index[dim] ?? 0) + 1;
+      if ((index[dim] ?? 0) < (cuts[dim]?.parts ?? 1)) break;
+      index[dim] = 0;
+    }
   }
   return boxes;
 }
 
-/** Where the ranges of a dim begin; an empty dim has one. */
-function rangesOf(size: number, each: number): readonly number[] {
-  return Array.from({ length: Math.max(1, Math.ceil(size / each)) }, (_, index) => index * each);
+/** How a dim is cut: all parts have the size `each`, but the last one. */
+export interface Cut {
+  readonly ranks: number;
+  readonly each: number;
+  readonly parts: number;
+}
+
+/** Cuts a dim as `torch.chunk` does. An empty dim has one part. */
+export function cutOf(size: number, ranks: number): Cut {
+  const each = Math.max(1, Math.ceil(size / ranks));
+  return { ranks, each, parts: Math.max(1, Math.ceil(size / each)) };
+}
+
+function boxAt(shape: readonly number[], cuts: readonly Cut[], index: readonly number[]): RankBox {
+  const offsets: number[] = [];
+  const sizes: number[] = [];
+  let rank = 0;
+  for (const [dim, { ranks, each }] of cuts.entries()) {
+    const offset = (index[dim] ?? 0) * each;
+    offsets.push(offset);
+    sizes.push(Math.min(each, (shape[dim] ?? 0) - offset));
+    rank = rank * ranks + (index[dim] ?? 0);
+  }
+  return { offsets, sizes, rank };
 }

@@ -34,10 +34,15 @@ export interface PlannedObject {
 
 /** A part of the work that is done or not done as a whole, by one worker. */
 export interface PlannedPiece {
+  /** They are made each time that they are read; those of the piece that was read last are kept. Read one piece after the other. */
   readonly tensors: readonly PlannedTensor[];
+  /** The same tensors in the old save. */
+  readonly sources: readonly SavedTensor[];
   readonly objects: readonly PlannedObject[];
   /** Each file that it writes, and its bytes. */
   readonly files: ReadonlyMap<string, number>;
+  /** Chunks of tensors that it reads and writes. */
+  readonly chunks: { readonly read: number; readonly written: number };
   /** Bytes of elements and objects that it reads. */
   readonly bytes: number;
 }
@@ -67,24 +72,32 @@ export interface PlanOptions {
   readonly crc32: Crc32;
 }
 
+/** A piece is what a killed run loses. */
+const PIECE_BYTES = 2 ** 31;
+/** Each rank has a file of each piece, which should not be tiny. */
+const FILE_BYTES = 2 ** 26;
+
+/** Bytes of a piece of a save for so many ranks. */
+export function pieceBytesFor(ranks: number): number {
+  return Math.max(PIECE_BYTES, ranks * FILE_BYTES);
+}
+
 const MOST_PROBLEMS = 8;
 /** More than a directory is good for, and more than stores list. */
 const MOST_FILES = 500_000;
 
 /**
- * The plan. Pieces are sorted by what they read, the largest first, so workers that take the next one each time end at about the same time.
+ * The plan. Pieces are sorted by what they read, the largest first.
  * @throws UnplannableSave with all problems of the save.
  */
 export function planReshard({ tensors, objects }: SavedState, options: PlanOptions): ReshardPlan {
-  const comparisons = allComparisons();
-  const problems = [
-    ...tensors.flatMap((tensor) => problemsOf(tensor, comparisons)),
-    ...objects.flatMap(problemsOfObject),
-  ];
-  if (problems.length > 0) throw new UnplannableSave(problems.slice(0, MOST_PROBLEMS));
+  requirePlannable({ tensors, objects });
   const groups = groupsOf(tensors, options.pieceBytes);
   if (groups.length === 0) groups.push([]);
-  const pieces = groups.map((group, index) => planPiece(group, index === 0 ? objects : [], { ...options, index }));
+  const lastMade: LastMade = { index: undefined, tensors: [] };
+  const pieces = groups.map((group, index) =>
+    planPiece({ tensors: group, objects: index === 0 ? objects : [], index }, options, lastMade),
+  );
   pieces.sort((one, other) => other.bytes - one.bytes);
   const files = pieces.reduce((sum, piece) => sum + piece.files.size, 0);
   if (files > MOST_FILES)
@@ -94,106 +107,223 @@ export function planReshard({ tensors, objects }: SavedState, options: PlanOptio
   return { pieces, bytes: pieces.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
-/** Why a tensor cannot be read whole, as whole sentences. */
-export function problemsOf(tensor: SavedTensor, comparisons: Comparisons): readonly string[] {
-  const { key, dtype, chunks } = tensor;
-  if (bytesOfDtype(dtype) === undefined) return [`Tensor ${key} has the dtype ${dtype}, whose size is not known here.`];
-  const hole = describeCoverage(tensor, comparisons);
-  if (hole !== undefined) return [`Tensor ${key} ${hole}.`];
-  if (chunks.some(({ item }) => item === undefined))
-    return [`The save does not say where a chunk of tensor ${key} is.`];
-  const transforms = chunks.flatMap(({ item }) => item?.transforms ?? []);
-  return transforms.length === 0
-    ? []
-    : [`Tensor ${key} is stored changed (${transforms[0] ?? ''}), which is not read here.`];
+function requirePlannable({ tensors, objects }: SavedState): void {
+  const comparisons = allComparisons();
+  const problems: string[] = [];
+  for (const tensor of tensors) {
+    const problem = problemOf(tensor, comparisons);
+    if (problem !== undefined) problems.push(problem);
+  }
+  for (const { key, item } of objects)
+    if (item === undefined) problems.push(`The save does not say where object ${key} is.`);
+  if (problems.length > 0) throw new UnplannableSave(problems.slice(0, MOST_PROBLEMS));
 }
 
-function problemsOfObject({ key, item }: SavedObject): readonly string[] {
-  return item === undefined ? [`The save does not say where object ${key} is.`] : [];
+/** Why a tensor cannot be read whole, as a whole sentence; undefined: it can. */
+export function problemOf({ key, dtype, shape, chunks }: SavedTensor, comparisons: Comparisons): string | undefined {
+  if (bytesOfDtype(dtype) === undefined) return `Tensor ${key} has the dtype ${dtype}, whose size is not known here.`;
+  const hole = describeCoverage({ key, dtype, shape, chunks }, comparisons);
+  if (hole !== undefined) return `Tensor ${key} ${hole}.`;
+  if (chunks.some(({ item }) => item === undefined)) return `The save does not say where a chunk of tensor ${key} is.`;
+  const changed = chunks.find(({ item }) => (item?.transforms?.length ?? 0) > 0);
+  return changed === undefined
+    ? undefined
+    : `Tensor ${key} is stored changed (${changed.item?.transforms?.[0] ?? ''}), which is not read here.`;
 }
 
-/** Tensors in their order, so that those of a layer stay together. */
+/** Tensors in their order, so that those of a layer stay together, in groups of about the same size. */
 function groupsOf(tensors: readonly SavedTensor[], pieceBytes: number): SavedTensor[][] {
+  const total = tensors.reduce((sum, tensor) => sum + bytesOf(tensor), 0);
+  const groupBytes = total / groupCount(total, pieceBytes);
   const groups: SavedTensor[][] = [];
-  let room = 0;
+  let [before, last] = [0, -1];
   for (const tensor of tensors) {
     const bytes = bytesOf(tensor);
-    if (room < bytes || groups.length === 0) {
-      groups.push([]);
-      room = pieceBytes;
-    }
+    const group = Math.floor((before + bytes / 2) / groupBytes);
+    if (group > last || groups.length === 0) groups.push([]);
     groups.at(-1)?.push(tensor);
-    room -= bytes;
+    last = group;
+    before += bytes;
   }
   return groups;
+}
+
+/** Many groups are a number that usual numbers of workers divide: an equal share for 2, 3, 4, 6, 8, 12, 16, 24 or 48 of them. */
+function groupCount(bytes: number, pieceBytes: number): number {
+  const count = Math.max(1, Math.floor(bytes / pieceBytes));
+  const unit = [48, 12].find((divisor) => count >= divisor) ?? 1;
+  return Math.round(count / unit) * unit;
 }
 
 function bytesOf({ dtype, shape }: SavedTensor): number {
   return volumeOf(shape) * (bytesOfDtype(dtype) ?? 0);
 }
 
-function planPiece(
-  tensors: readonly SavedTensor[],
-  objects: readonly SavedObject[],
-  { divide, crc32, index }: PlanOptions & { readonly index: number },
-): PlannedPiece {
-  const files = new Map<string, number>();
-  const place = (rank: number, length: number): { readonly file: string; readonly offset: number } => {
-    const file = `__${String(rank)}_${String(index)}.distcp`;
-    const offset = files.get(file) ?? 0;
-    files.set(file, offset + length);
-    return { file, offset };
-  };
-  // DCP writes objects before tensors.
-  const planned = objects.map((object) => ({ object, ...place(0, object.item?.length ?? 0) }));
-  const frames = new Map<string, number>();
-  const archiveBytes = (dtype: string, sizes: readonly number[]): number => {
-    const known = `${dtype} ${sizes.join()}`;
-    let bytes = frames.get(known);
-    if (bytes === undefined) {
-      const { head, tailBytes } = torchSaveFrame(dtype, sizes, crc32);
-      bytes = head.length + volumeOf(sizes) * (bytesOfDtype(dtype) ?? 0) + tailBytes;
-      frames.set(known, bytes);
-    }
-    return bytes;
-  };
-  const moved = tensors.map(({ key, dtype, shape, chunks }) => ({
-    key,
-    dtype,
-    itemBytes: bytesOfDtype(dtype) ?? 0,
-    shape,
-    sources: chunks,
-    targets: divide({ key, shape }).map((box) => {
-      const length = archiveBytes(dtype, box.sizes);
-      return { ...box, ...place(box.rank, length), length };
-    }),
-  }));
-  const bytes =
-    tensors.reduce((sum, tensor) => sum + bytesOf(tensor), 0) +
-    objects.reduce((sum, { item }) => sum + (item?.length ?? 0), 0);
-  return { tensors: moved, objects: planned, files, bytes };
+/** What a piece moves. */
+interface Group {
+  readonly tensors: readonly SavedTensor[];
+  readonly objects: readonly SavedObject[];
+  /** Its files have this number in their names. */
+  readonly index: number;
 }
 
-/** What the new save holds, for its metadata. */
+/** The planned tensors that were made last, and of which piece they are. Those of all pieces are millions of objects. */
+interface LastMade {
+  index: number | undefined;
+  tensors: readonly PlannedTensor[];
+}
+
+function planPiece(group: Group, options: PlanOptions, lastMade: LastMade): PlannedPiece {
+  return {
+    ...measured(group, options),
+    sources: group.tensors,
+    get tensors() {
+      if (lastMade.index !== group.index) {
+        const placing = new Placing(group, options);
+        lastMade.tensors = group.tensors.map((tensor) => placing.place(tensor));
+        lastMade.index = group.index;
+      }
+      return lastMade.tensors;
+    },
+  };
+}
+
+/** What is kept of a piece. It is a function of its own, so that nothing holds a planned tensor once it is measured. */
+function measured(group: Group, options: PlanOptions): Pick<PlannedPiece, 'objects' | 'files' | 'chunks' | 'bytes'> {
+  const placing = new Placing(group, options);
+  const chunks = { read: 0, written: 0 };
+  let bytes = group.objects.reduce((sum, { item }) => sum + (item?.length ?? 0), 0);
+  for (const tensor of group.tensors) {
+    const { sources, targets } = placing.place(tensor);
+    chunks.read += sources.length;
+    chunks.written += targets.length;
+    bytes += bytesOf(tensor);
+  }
+  return { objects: placing.objects, files: placing.files, chunks, bytes };
+}
+
+/** Gives each object and each new chunk of a piece its place, in their order. */
+class Placing {
+  readonly objects: readonly PlannedObject[];
+  readonly #files: RankFiles;
+  readonly #archives: ArchiveSizes;
+  readonly #divide: Division;
+
+  constructor({ objects, index }: Group, { divide, crc32 }: PlanOptions) {
+    this.#files = new RankFiles(index);
+    this.#archives = new ArchiveSizes(crc32);
+    this.#divide = divide;
+    // DCP writes objects before tensors.
+    this.objects = objects.map((object) => ({ object, ...this.#files.place(0, object.item?.length ?? 0) }));
+  }
+
+  place({ key, dtype, shape, chunks }: SavedTensor): PlannedTensor {
+    const targets = this.#divide({ key, shape }).map(({ rank, offsets, sizes }) => {
+      const length = this.#archives.bytesOf(dtype, sizes);
+      const { file, offset } = this.#files.place(rank, length);
+      return { rank, offsets, sizes, file, offset, length };
+    });
+    return { key, dtype, itemBytes: bytesOfDtype(dtype) ?? 0, shape, sources: chunks, targets };
+  }
+
+  get files(): ReadonlyMap<string, number> {
+    return this.#files.sizes;
+  }
+}
+
+/** The files of a piece, one for each rank that stores something of it. */
+class RankFiles {
+  readonly #piece: string;
+  readonly #files = new Map<number, { readonly file: string; bytes: number }>();
+
+  constructor(piece: number) {
+    this.#piece = String(piece);
+  }
+
+  /** Puts so many bytes behind those that the file of the rank has. */
+  place(rank: number, length: number): { readonly file: string; readonly offset: number } {
+    let file = this.#files.get(rank);
+    if (file === undefined)
+      this.#files.set(rank, (file = { file: `__${String(rank)}_${this.#piece}.distcp`, bytes: 0 }));
+    const offset = file.bytes;
+    file.bytes += length;
+    return { file: file.file, offset };
+  }
+
+  get sizes(): ReadonlyMap<string, number> {
+    return new Map([...this.#files.values()].map(({ file, bytes }) => [file, bytes]));
+  }
+}
+
+/** Bytes of the archives of chunks. They depend on dtype and sizes alone, and most chunks of a tensor have the sizes of the one before. */
+class ArchiveSizes {
+  readonly #crc32: Crc32;
+  readonly #known = new Map<string, number>();
+  #last: { readonly dtype: string; readonly sizes: readonly number[]; readonly bytes: number } | undefined;
+
+  constructor(crc32: Crc32) {
+    this.#crc32 = crc32;
+  }
+
+  bytesOf(dtype: string, sizes: readonly number[]): number {
+    const last = this.#last;
+    if (last?.dtype === dtype && isEqual(last.sizes, sizes)) return last.bytes;
+    const name = `${dtype} ${sizes.join()}`;
+    let bytes = this.#known.get(name);
+    if (bytes === undefined) this.#known.set(name, (bytes = this.#measure(dtype, sizes)));
+    this.#last = { dtype, sizes, bytes };
+    return bytes;
+  }
+
+  #measure(dtype: string, sizes: readonly number[]): number {
+    const { head, tailBytes } = torchSaveFrame(dtype, sizes, this.#crc32);
+    return head.length + volumeOf(sizes) * (bytesOfDtype(dtype) ?? 0) + tailBytes;
+  }
+}
+
+function isEqual(one: readonly number[], other: readonly number[]): boolean {
+  return one.length === other.length && one.every((size, dim) => size === other[dim]);
+}
+
+/** The pieces of each worker: each piece, the largest first, goes to the worker with the fewest bytes so far. All workers come to the same answer. */
+export function sharesOf(
+  { pieces }: Pick<ReshardPlan, 'pieces'>,
+  workers: number,
+): readonly (readonly PlannedPiece[])[] {
+  const shares = Array.from({ length: workers }, () => ({ bytes: 0, pieces: [] as PlannedPiece[] }));
+  for (const piece of pieces) {
+    const share = shares.reduce((least, other) => (other.bytes < least.bytes ? other : least));
+    share.pieces.push(piece);
+    share.bytes += piece.bytes;
+  }
+  return shares.map((share) => share.pieces);
+}
+
+/** What the new save holds, for its metadata. Chunks of a tensor are made when they are read. */
 export function plannedState({ pieces }: ReshardPlan): SavedState {
   return {
-    tensors: pieces.flatMap(({ tensors }) =>
-      tensors.map(({ key, dtype, shape, targets }) => ({
-        key,
-        dtype,
-        shape,
-        chunks: targets.map(({ offsets, sizes, file, offset, length }) => ({
-          offsets,
-          sizes,
-          item: { file, offset, length },
-        })),
-      })),
-    ),
+    tensors: pieces.flatMap((piece) => piece.sources.map((tensor, at) => plannedTensor(piece, tensor, at))),
     objects: pieces.flatMap(({ objects }) =>
       objects.map(({ object, file, offset }) => ({
         key: object.key,
         item: { file, offset, length: object.item?.length ?? 0 },
       })),
     ),
+  };
+}
+
+function plannedTensor(piece: PlannedPiece, { key, dtype, shape }: SavedTensor, at: number): SavedTensor {
+  return {
+    key,
+    dtype,
+    shape,
+    get chunks() {
+      const targets = piece.tensors[at]?.targets ?? [];
+      return targets.map(({ offsets, sizes, file, offset, length }) => ({
+        offsets,
+        sizes,
+        item: { file, offset, length },
+      }));
+    },
   };
 }
