@@ -1,39 +1,20 @@
+import { type ReshardPlan, UnplannableSave, UnreadableSave } from '@coxswain/checkpoint';
 import {
-  DCP_INDEX_FILE,
-  type Division,
-  divideColumns,
-  divideRows,
-  planReshard,
-  readKeyPaths,
-  type ReshardPlan,
-  UnplannableSave,
-  UnreadableSave,
-} from '@coxswain/checkpoint';
-import { type ReshardOutcome, runReshard, SourceDamaged } from '@coxswain/checkpoint-store';
+  areNested,
+  DIVISIONS,
+  planSave,
+  type ReshardOutcome,
+  runReshard,
+  SourceDamaged,
+} from '@coxswain/checkpoint-store';
 import { formatBytes, formatCount } from '@coxswain/units';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { createHash } from 'node:crypto';
-import { realpath } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { crc32 } from 'node:zlib';
 import { CliError } from '../cli-error.ts';
 import { wholeNumber } from '../options/whole-number.ts';
 import { columns } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
-import { progressOf, verifyFiles } from './look-at-save.ts';
-import {
-  addStoreOptions,
-  openAndList,
-  type OpenedStore,
-  openTarget,
-  type StoreOptions,
-  withStoreErrors,
-} from './opened-store.ts';
-
-const DIVISIONS = { rows: divideRows, columns: divideColumns } as const satisfies Record<
-  string,
-  (ranks: number) => Division
->;
+import { progressOf } from './look-at-save.ts';
+import { addStoreOptions, openAndList, openTarget, type StoreOptions, withStoreErrors } from './opened-store.ts';
 
 interface ReshardOptions extends StoreOptions {
   readonly ranks: number;
@@ -41,12 +22,6 @@ interface ReshardOptions extends StoreOptions {
   readonly worker?: { readonly index: number; readonly count: number };
   readonly plan?: boolean;
 }
-
-/** A piece of the work is at least as large: what a killed run loses. Each rank has a file of it, which should not be tiny. */
-const PIECE_BYTES = 2 ** 31;
-const FILE_BYTES = 2 ** 26;
-/** Read and written at a time. */
-const BAND_BYTES = 4 << 20;
 
 /** Adds `checkpoint reshard`, which divides a save anew. */
 export function addReshardCommand(checkpoint: Command, session: Session): void {
@@ -92,74 +67,28 @@ function workerOf(text: string): { readonly index: number; readonly count: numbe
 
 async function reshard(session: Session, from: string, to: string, options: ReshardOptions): Promise<void> {
   const source = await openAndList(session, from, options, 'the directory of one save, such as checkpoint/step-1000');
-  const { plan, metadata } = await planOf(session, from, source, options);
+  const { ranks, divide } = options;
+  const planned = await planSave(source.store, source.files, { ranks, divide, signal: session.signal });
   if (options.plan === true) {
-    session.show(summaryOf(plan), planText);
+    session.show(summaryOf(planned.plan), planText);
     return;
   }
-  await requireApart(from, to);
+  if (await areNested(from, to))
+    throw new CliError(`${to} and ${from} are one in the other. Name a target outside of the source.`);
   const target = await openTarget(session, to, options);
   const progress = progressOf(session, source.files);
   let uncheckedBytes = 0;
   const outcome = await runReshard({
-    plan,
-    paths: readKeyPaths(metadata),
+    ...planned,
     source: source.store,
     files: source.files,
     target,
-    sourceId: sourceIdOf(metadata, source.files),
-    bandBytes: BAND_BYTES,
     signal: session.signal,
     onBytes: progress.add,
     onUnchecked: (bytes) => (uncheckedBytes += bytes),
     ...(options.worker === undefined ? {} : { worker: options.worker }),
   });
   session.show({ ...outcome, bytes: progress.readBytes(), uncheckedBytes }, (done) => doneText(done, to));
-}
-
-async function planOf(
-  session: Session,
-  from: string,
-  { store, files }: OpenedStore,
-  { ranks, divide }: ReshardOptions,
-): Promise<{ readonly plan: ReshardPlan; readonly metadata: Uint8Array }> {
-  const { state, format, verdict, findings } = await verifyFiles(session, store, files, {
-    level: 'V1',
-    onBytes: () => undefined,
-  });
-  if (format !== 'dcp' || state === undefined)
-    throw new CliError(
-      `${from} is no save of PyTorch DCP (format ${format ?? 'unknown'}); only those are divided anew. "coxswain checkpoint loads" says who loads it.`,
-    );
-  if (verdict === 'damaged' || verdict === 'incomplete' || verdict === 'suspect')
-    throw new CliError(`${from} is ${verdict}: ${findings[0]?.sentence ?? ''} Use another save.`);
-  const plan = planReshard(state, {
-    divide: DIVISIONS[divide](ranks),
-    pieceBytes: Math.max(PIECE_BYTES, ranks * FILE_BYTES),
-    crc32,
-  });
-  const bytes = files.find(({ path }) => path === DCP_INDEX_FILE)?.bytes ?? 0;
-  return { plan, metadata: await store.read(DCP_INDEX_FILE, 0, bytes) };
-}
-
-/** Of a save that is written again under the same name, files have other times. */
-function sourceIdOf(metadata: Uint8Array, files: OpenedStore['files']): string {
-  const hash = createHash('sha256').update(metadata);
-  for (const { path, bytes, writtenMs = 0 } of files.toSorted((one, other) => (one.path < other.path ? -1 : 1)))
-    hash.update(`\n${String(bytes)} ${String(writtenMs)} ${JSON.stringify(path)}`);
-  return hash.digest('hex');
-}
-
-/** A save inside of another one is taken for a part of it. */
-async function requireApart(from: string, to: string): Promise<void> {
-  const [source, target] = [await placeOf(from), await placeOf(to)];
-  if (!source.startsWith(target) && !target.startsWith(source)) return;
-  throw new CliError(`${to} and ${from} are one in the other. Name a target outside of the source.`);
-}
-
-async function placeOf(location: string): Promise<string> {
-  if (location.startsWith('s3://')) return `${location.replace(/\/+$/, '')}/`;
-  return `${await realpath(location).catch(() => resolve(location))}/`;
 }
 
 /** What cannot be divided anew is an error of the save, which the user can do something about. */
