@@ -4,7 +4,7 @@ export { DirectoryStore } from './directory/directory-store.ts';
 export { openStore } from './open-store.ts';
 export { copySave, hasSave, SaveDiffers, type SaveToCopy } from './copying/copy-save.ts';
 export { exportSave } from './copying/export-save.ts';
-export { DIVISIONS, type PlannedSave, planSave } from './resharding/plan-save.ts';
+export { DIVISIONS, planSave, sourceIdOf } from './resharding/plan-save.ts';
 export { SourceDamaged } from './resharding/reshard-piece.ts';
 export { type ReshardOutcome, runReshard } from './resharding/run-reshard.ts';
 export { deleteSave } from './pruning/delete-save.ts';

@@ -23,6 +23,7 @@ const tools: ConversionTools = {
   nowMs: () => (nowMs += 4_000),
   logLine: (line) => lines.push(line),
   signal: new AbortController().signal,
+  environment: {},
 };
 
 const convert = (order: Partial<ConversionOrder> = {}, used = tools): Promise<ConversionAnswer> =>

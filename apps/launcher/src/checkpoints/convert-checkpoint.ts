@@ -5,7 +5,8 @@ import { type ConversionAnswer, ConversionOrder, POD_ENV, POD_PATHS } from '@cox
 import { areNested, DirectoryStore } from '@coxswain/checkpoint-store';
 import { safeText } from '@coxswain/safe-text';
 import { formatBytes } from '@coxswain/units';
-import { countedStore } from './counted-store.ts';
+import { convertToUniversal } from './convert-to-universal.ts';
+import { countedStore, type Transfer } from './counted-store.ts';
 import { reshardCheckpoint } from './reshard-checkpoint.ts';
 
 const MAX_MESSAGE_CHARACTERS = 512;
@@ -17,6 +18,10 @@ export interface ConversionTools {
   readonly nowMs: () => number;
   readonly logLine: (sentence: string) => void;
   readonly signal: AbortSignal;
+  /** Of the process, for the converters of engines. */
+  readonly environment: NodeJS.ProcessEnv;
+  /** Program that converts for DeepSpeed, and its first arguments; default: DeepSpeed's own. */
+  readonly universalConverter?: readonly string[];
 }
 
 /** Follows the order and returns the exit code. An answer that says why nothing was converted is one too. */
@@ -27,6 +32,7 @@ export async function runConversion(environment: NodeJS.ProcessEnv): Promise<num
     nowMs: () => performance.now(),
     logLine: (sentence) => process.stderr.write(`[launcher] ${sentence}\n`),
     signal: stop.signal,
+    environment,
   });
   writeFileSync(environment['COXSWAIN_TERMINATION_LOG'] ?? POD_PATHS.terminationMessage, JSON.stringify(answer));
   return 0;
@@ -43,18 +49,34 @@ export async function convertCheckpoint(text: string, tools: ConversionTools): P
   try {
     const order = parseOrder(text);
     await requirePlaces(order);
-    const onBytes = progressOf(tools, transfer);
-    await reshardCheckpoint(order, {
-      source: countedStore(new DirectoryStore(order.source), transfer, onBytes),
-      target: countedStore(new DirectoryStore(order.target), transfer, onBytes),
-      signal: tools.signal,
-    });
+    await CONVERSIONS[order.kind](order, tools, transfer);
     return { state: 'Converted', ...measured() };
   } catch (error) {
     const message = safeText(error instanceof Error ? error.message : String(error), MAX_MESSAGE_CHARACTERS);
     return { state: 'Failed', message, ...measured() };
   }
 }
+
+type Convert = (order: ConversionOrder, tools: ConversionTools, transfer: Transfer) => Promise<void>;
+
+const CONVERSIONS: Readonly<Record<ConversionOrder['kind'], Convert>> = {
+  Reshard: async (order, tools, transfer) => {
+    const onBytes = progressOf(tools, transfer);
+    await reshardCheckpoint(order, {
+      source: countedStore(new DirectoryStore(order.source), transfer, onBytes),
+      target: countedStore(new DirectoryStore(order.target), transfer, onBytes),
+      signal: tools.signal,
+    });
+  },
+  DeepSpeedUniversal: async ({ source, target }, tools, transfer) => {
+    const { environment, signal, logLine, universalConverter } = tools;
+    await convertToUniversal({
+      source: countedStore(new DirectoryStore(source), transfer, progressOf(tools, transfer)),
+      ...{ target, environment, signal, transfer, logLine },
+      ...(universalConverter === undefined ? {} : { converter: universalConverter }),
+    });
+  },
+};
 
 function parseOrder(text: string): ConversionOrder {
   try {
@@ -88,10 +110,7 @@ async function kindOf(path: string): Promise<'directory' | 'absent' | 'a symboli
 }
 
 /** Called after each part: prints a line if the last one is long enough ago. */
-function progressOf(
-  { nowMs, logLine }: ConversionTools,
-  transfer: { readonly readBytes: number; readonly writtenBytes: number },
-): () => void {
+function progressOf({ nowMs, logLine }: ConversionTools, transfer: Readonly<Transfer>): () => void {
   let lastMs = nowMs();
   return () => {
     if (nowMs() - lastMs < PROGRESS_MS) return;

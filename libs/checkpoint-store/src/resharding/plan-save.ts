@@ -65,8 +65,8 @@ export async function planSave(
   return { plan, paths: readKeyPaths(metadata), sourceId: sourceIdOf(metadata, files), bandBytes: BAND_BYTES };
 }
 
-/** Of a save that is written again under the same name, files have other times. */
-function sourceIdOf(metadata: Uint8Array, files: readonly StoredFile[]): string {
+/** Identifies a save. Of one that is written again under the same name, files have other times. */
+export function sourceIdOf(metadata: Uint8Array, files: readonly StoredFile[]): string {
   const hash = createHash('sha256').update(metadata);
   for (const { path, bytes, writtenMs = 0 } of files.toSorted((one, other) => (one.path < other.path ? -1 : 1)))
     hash.update(`\n${String(bytes)} ${String(writtenMs)} ${JSON.stringify(path)}`);
