@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { DELETE_CHECKPOINT, EXIT_CODES, INSPECT_CHECKPOINT } from '@coxswain/api-types';
+import { CONVERT_CHECKPOINT, DELETE_CHECKPOINT, EXIT_CODES, INSPECT_CHECKPOINT } from '@coxswain/api-types';
 import { prepareFromBucket } from './bucket/prepare-from-bucket.ts';
+import { runConversion } from './checkpoints/convert-checkpoint.ts';
 import { runDeletion } from './checkpoints/delete-checkpoint.ts';
 import { runWorker } from './checkpoints/worker.ts';
 import { runVerifier, VERIFY_CHECKPOINT } from './checkpoints/verifier-process.ts';
@@ -48,6 +49,8 @@ async function main(args: readonly string[]): Promise<number> {
       return await runWorker(rest[0] ?? '', process.env, (checkpoint) => prepareFromBucket(checkpoint, process.env));
     case DELETE_CHECKPOINT:
       return await runDeletion(rest[0] ?? '', process.env);
+    case CONVERT_CHECKPOINT:
+      return await runConversion(process.env);
     case WATCH_SAVES:
       await watchSaves(rest[0] ?? '', { input: process.stdin, write: writeOut });
       return 0;

@@ -153,6 +153,9 @@ export type { Checkpoint } from './checkpoint.ts';
 export { CheckpointAdopt, type CheckpointAdoptInput } from './checkpoint-adoption.ts';
 export { CheckpointRetention, RetentionPolicy } from './retention-policy.ts';
 export {
+  ConversionAnswer,
+  ConversionOrder,
+  CONVERT_CHECKPOINT,
   DELETE_CHECKPOINT,
   DeletionAnswer,
   DeletionQuestion,

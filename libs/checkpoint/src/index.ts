@@ -42,6 +42,19 @@ export { type Conversion, judgeLoad, type LoadVerdict } from './loads/judge-load
 export { knownSave, type KnownSave, type LoadTarget } from './loads/known-save.ts';
 export { describeLoadRefusal } from './loads/load-refusal.ts';
 export { recordedSave } from './loads/recorded-save.ts';
+export {
+  CONVERSION_FILE,
+  converterArguments,
+  converterLimitMs,
+  converterScratchBytes,
+  converterWorkers,
+  describeBadConversion,
+  describeUnconvertible,
+  isPartOfConversion,
+  type SaveToConvert,
+  UNIVERSAL_CONVERTER,
+  UNIVERSAL_FOLDER,
+} from './loads/universal-conversion.ts';
 export { type Level, LEVELS } from './verify/finding.ts';
 export { hasReader, type SaveLook, type Verdict, verifySave } from './verify/verify-save.ts';
 export { parsePythonJson } from './read/parse-json.ts';

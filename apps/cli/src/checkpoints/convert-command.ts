@@ -9,7 +9,7 @@ import {
   type SpellingName,
   volumeOf,
 } from '@coxswain/checkpoint';
-import { type ConversionOutcome, runConversion } from '@coxswain/checkpoint-store';
+import { type ConversionOutcome, runConversion, sourceIdOf } from '@coxswain/checkpoint-store';
 import { formatBytes, formatCount } from '@coxswain/units';
 import { type Command, Option } from 'commander';
 import { readFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ import { columns } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
 import { progressOf, verifyFiles } from './look-at-save.ts';
 import { addStoreOptions, openAndList, type OpenedStore, openTarget, type StoreOptions } from './opened-store.ts';
-import { ranksOf, requireApart, sourceIdOf, withReshardErrors } from './reshard-command.ts';
+import { ranksOf, requireApart, withReshardErrors } from './reshard-command.ts';
 
 interface ConvertOptions extends StoreOptions {
   readonly to: ConversionFormat;

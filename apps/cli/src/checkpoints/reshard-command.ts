@@ -1,46 +1,29 @@
 import {
-  DCP_INDEX_FILE,
-  type Division,
-  divideByLayout,
-  divideColumns,
-  divideRows,
-  pieceBytesFor,
-  planReshard,
   ranksOfLayout,
-  readKeyPaths,
   type ReshardLayout,
   type ReshardPlan,
-  type SavedTensor,
   sharesOf,
   tensorDim,
   UnplannableSave,
   UnreadableSave,
 } from '@coxswain/checkpoint';
-import { type ReshardOutcome, runReshard, SourceDamaged } from '@coxswain/checkpoint-store';
+import {
+  areNested,
+  DIVISIONS,
+  planSave,
+  type ReshardOutcome,
+  type ReshardTarget,
+  runReshard,
+  SourceDamaged,
+} from '@coxswain/checkpoint-store';
 import { formatBytes, formatCount } from '@coxswain/units';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { createHash } from 'node:crypto';
-import { realpath } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { crc32 } from 'node:zlib';
 import { CliError } from '../cli-error.ts';
 import { wholeNumber } from '../options/whole-number.ts';
 import { columns } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
-import { progressOf, verifyFiles } from './look-at-save.ts';
-import {
-  addStoreOptions,
-  openAndList,
-  type OpenedStore,
-  openTarget,
-  type StoreOptions,
-  withStoreErrors,
-} from './opened-store.ts';
-
-const DIVISIONS = { rows: divideRows, columns: divideColumns } as const satisfies Record<
-  string,
-  (ranks: number) => Division
->;
+import { progressOf } from './look-at-save.ts';
+import { addStoreOptions, openAndList, openTarget, type StoreOptions, withStoreErrors } from './opened-store.ts';
 
 interface ReshardOptions extends StoreOptions {
   readonly ranks?: number;
@@ -49,9 +32,6 @@ interface ReshardOptions extends StoreOptions {
   readonly worker?: { readonly index: number; readonly count: number };
   readonly plan?: boolean;
 }
-
-/** Read and written at a time. */
-const BAND_BYTES = 4 << 20;
 
 /** Adds `checkpoint reshard`, which divides a save anew. */
 export function addReshardCommand(checkpoint: Command, session: Session): void {
@@ -125,9 +105,9 @@ function workerOf(text: string): { readonly index: number; readonly count: numbe
 
 async function reshard(session: Session, from: string, to: string, options: ReshardOptions): Promise<void> {
   const source = await openAndList(session, from, options, 'the directory of one save, such as checkpoint/step-1000');
-  const { plan, metadata } = await planOf(session, from, source, options);
+  const planned = await planSave(source.store, source.files, { ...targetOf(options), signal: session.signal });
   if (options.plan === true) {
-    session.show(summaryOf(plan, options), planText);
+    session.show(summaryOf(planned.plan, options), planText);
     return;
   }
   await requireApart(from, to);
@@ -135,13 +115,10 @@ async function reshard(session: Session, from: string, to: string, options: Resh
   const progress = progressOf(session, source.files);
   let uncheckedBytes = 0;
   const outcome = await runReshard({
-    plan,
-    paths: readKeyPaths(metadata),
+    ...planned,
     source: source.store,
     files: source.files,
     target,
-    sourceId: sourceIdOf(metadata, source.files),
-    bandBytes: BAND_BYTES,
     signal: session.signal,
     onBytes: progress.add,
     onUnchecked: (bytes) => (uncheckedBytes += bytes),
@@ -150,60 +127,17 @@ async function reshard(session: Session, from: string, to: string, options: Resh
   session.show({ ...outcome, bytes: progress.readBytes(), uncheckedBytes }, (done) => doneText(done, to));
 }
 
-/** How the tensors are divided, and over how many ranks. */
-function divisionOf(
-  { ranks, divide, layout }: ReshardOptions,
-  tensors: readonly SavedTensor[],
-): { readonly divide: Division; readonly ranks: number } {
-  if (layout !== undefined) {
-    const keys = tensors.map(({ key }) => key);
-    return { divide: divideByLayout(layout, keys), ranks: ranksOfLayout(layout) };
-  }
+function targetOf({ ranks, divide, layout }: ReshardOptions): ReshardTarget {
+  if (layout !== undefined) return { layout };
   if (ranks === undefined)
     throw new CliError('Name the ranks that are to load it: --ranks COUNT, or --layout tp=4,pp=32.');
-  return { divide: DIVISIONS[divide](ranks), ranks };
-}
-
-async function planOf(
-  session: Session,
-  from: string,
-  { store, files }: OpenedStore,
-  options: ReshardOptions,
-): Promise<{ readonly plan: ReshardPlan; readonly metadata: Uint8Array }> {
-  const { state, format, verdict, findings } = await verifyFiles(session, store, files, {
-    level: 'V1',
-    onBytes: () => undefined,
-  });
-  if (format !== 'dcp' || state === undefined)
-    throw new CliError(
-      `${from} is no save of PyTorch DCP (format ${format ?? 'unknown'}); only those are divided anew. "coxswain checkpoint loads" says who loads it.`,
-    );
-  if (verdict === 'damaged' || verdict === 'incomplete' || verdict === 'suspect')
-    throw new CliError(`${from} is ${verdict}: ${findings[0]?.sentence ?? ''} Use another save.`);
-  const { divide, ranks } = divisionOf(options, state.tensors);
-  const plan = planReshard(state, { divide, pieceBytes: pieceBytesFor(ranks), crc32 });
-  const bytes = files.find(({ path }) => path === DCP_INDEX_FILE)?.bytes ?? 0;
-  return { plan, metadata: await store.read(DCP_INDEX_FILE, 0, bytes) };
-}
-
-/** Of a save that is written again under the same name, files have other times. */
-export function sourceIdOf(metadata: Uint8Array, files: OpenedStore['files']): string {
-  const hash = createHash('sha256').update(metadata);
-  for (const { path, bytes, writtenMs = 0 } of files.toSorted((one, other) => (one.path < other.path ? -1 : 1)))
-    hash.update(`\n${String(bytes)} ${String(writtenMs)} ${JSON.stringify(path)}`);
-  return hash.digest('hex');
+  return { ranks, divide };
 }
 
 /** A save inside of another one is taken for a part of it. */
 export async function requireApart(from: string, to: string): Promise<void> {
-  const [source, target] = [await placeOf(from), await placeOf(to)];
-  if (!source.startsWith(target) && !target.startsWith(source)) return;
-  throw new CliError(`${to} and ${from} are one in the other. Name a target outside of the source.`);
-}
-
-async function placeOf(location: string): Promise<string> {
-  if (location.startsWith('s3://')) return `${location.replace(/\/+$/, '')}/`;
-  return `${await realpath(location).catch(() => resolve(location))}/`;
+  if (await areNested(from, to))
+    throw new CliError(`${to} and ${from} are one in the other. Name a target outside of the source.`);
 }
 
 /** What cannot be divided anew is an error of the save, which the user can do something about. */

@@ -12,6 +12,7 @@ import {
   type SourcePlace,
   type StoredFile,
   torchSaveFrame,
+  UnreadableSave,
   volumeOf,
   type BandPart,
   type Crc32,
@@ -40,8 +41,8 @@ export interface Resharding {
 
 /** The source does not hold what was saved. Nothing of the piece is written. */
 export class SourceDamaged extends Error {
-  constructor(message: string) {
-    super(message);
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
     this.name = 'SourceDamaged';
   }
 }
@@ -55,7 +56,7 @@ const ENVELOPES_AHEAD = 8;
 
 /**
  * Writes the files of a piece. They appear only when all of them are whole and all source bytes matched their checksums.
- * @throws SourceDamaged, StoreError, or UnreadableSave
+ * @throws SourceDamaged or StoreError
  */
 export async function reshardPiece(piece: PlannedPiece, work: Resharding): Promise<void> {
   const feeds = new Map([...piece.files.keys()].map((file) => [file, new FileFeed(WAITING_PARTS)]));
@@ -103,15 +104,29 @@ async function fill(piece: PlannedPiece, feeds: Feeds, work: Resharding): Promis
 async function copyObject({ object, file }: PlannedObject, feeds: Feeds, work: Resharding): Promise<void> {
   const { key, item } = object;
   if (item === undefined) throw new SourceDamaged(`The save does not say where object ${key} is.`);
-  const bytes = await runReading(work.source, work.files, readCheckedItem({ key, item }, crc32));
+  const reading = runReading(work.source, work.files, readCheckedItem({ key, item }, crc32));
+  const bytes = await withItem(`Object ${key} in ${item.file}`, reading);
   work.onBytes?.(bytes.length);
   await feedOf(feeds, file).push(bytes);
 }
 
 async function readPlaces(tensor: PlannedTensor, { source, files }: Resharding): Promise<readonly SourcePlace[]> {
   const places: SourcePlace[] = [];
-  for (const chunk of tensor.sources) places.push(await runReading(source, files, placeOfChunk(tensor, chunk)));
+  for (const chunk of tensor.sources) {
+    const reading = runReading(source, files, placeOfChunk(tensor, chunk));
+    places.push(await withItem(`Tensor ${tensor.key} in ${chunk.item?.file ?? 'no file'}`, reading));
+  }
   return places;
+}
+
+/** Readers of items say what is wrong with one, and not which one it is. */
+async function withItem<Found>(item: string, reading: Promise<Found>): Promise<Found> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (!(error instanceof UnreadableSave)) throw error;
+    throw new SourceDamaged(`${item} ${error.message}. Nothing of it was written: use another save.`, { cause: error });
+  }
 }
 
 /** All chunks of a tensor that are in another order than row by row are in memory at the same time. */

@@ -22,23 +22,23 @@ const MAX_TURNED_BYTES = 64 << 20;
 
 /**
  * Reads the envelope of a chunk: three small reads.
- * @throws UnreadableSave if it is not what the save promises, or if it is too large to be turned.
+ * @throws UnreadableSave if it is not what the save promises, or if it is too large to be turned; the message continues a sentence that starts with the chunk.
  */
 export function* placeOfChunk(
   { key, dtype, itemBytes }: { readonly key: string; readonly dtype: string; readonly itemBytes: number },
   chunk: SavedChunk,
 ): Reading<SourcePlace> {
   const { item } = chunk;
-  if (item === undefined) throw new UnreadableSave(`The save does not say where a chunk of tensor ${key} is`);
+  if (item === undefined) throw new UnreadableSave('has no place in the save');
   const { tensor, records, isWithoutCrc } = yield* openItem({ key, item, chunk: { sizes: chunk.sizes, dtype } });
-  if (tensor === undefined) throw new UnreadableSave(`${key} in ${item.file} holds something else than a tensor`);
+  if (tensor === undefined) throw new UnreadableSave('holds something else than a tensor');
   const storage = recordNamed(records, `data/${tensor.storage}`);
   const start = yield* placeOfPayload(item, storage);
   const bytes = itemBytes * volumeOf(tensor.shape);
   const isTurned = !isRowMajor(tensor.shape, tensor.stride);
   if (isTurned && bytes > MAX_TURNED_BYTES)
     throw new UnreadableSave(
-      `${key} in ${item.file} has ${String(bytes)} bytes in another order than row by row; at most ${String(MAX_TURNED_BYTES)} are put in order here. Save it again with contiguous tensors`,
+      `has ${String(bytes)} bytes in another order than row by row; at most ${String(MAX_TURNED_BYTES)} are put in order here. Save it again with contiguous tensors`,
     );
   return {
     file: item.file,
