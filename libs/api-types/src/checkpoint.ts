@@ -2,6 +2,7 @@ import { ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { CheckpointContents, CheckpointFileList, CheckpointVerification } from './checkpoint-contents.ts';
 import { CheckpointEvidence } from './checkpoint-fault.ts';
+import { CheckpointProgress } from './checkpoint-progress.ts';
 import { CheckpointBucket, isOneLocation, ONE_LOCATION } from './checkpoint-location.ts';
 import type { ObjectMeta } from './metadata.ts';
 import type { API_GROUP_VERSION } from './names.ts';
@@ -162,6 +163,9 @@ export const CheckpointResourceStatus = z
       .describe(
         'A worker did not find its files, although storage could be read: an engine or a user deleted them. That is no damage.',
       ),
+    progress: CheckpointProgress.optional().describe(
+      'Loss and tokens at its step. Absent: an earlier release recorded it, or nothing reported steps.',
+    ),
     files: CheckpointFileList.optional().describe(
       'Files of an adopted checkpoint. Absent: a job saved it, and its manifest lists them.',
     ),

@@ -141,6 +141,7 @@ function toRecord({ metadata, spec, status }: CheckpointObject, namespace: strin
     message: status?.message ?? null,
     verification: status?.verification ?? null,
     contents: status?.contents ?? null,
+    progress: null,
     pin: null,
     retention: null,
     isBeingDeleted: metadata.deletionTimestamp !== undefined,

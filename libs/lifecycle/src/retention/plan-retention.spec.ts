@@ -202,6 +202,18 @@ it.each<[what: string, view: RetentionView, why: RegExp]>([
   expect([deleted(view), whyKept(view, 10)]).toEqual([[], expect.stringMatching(why)]);
 });
 
+it('keeps the verified saves with the lowest loss, if the policy says so', () => {
+  const view = aView([
+    { step: 10, status: { progress: { loss: 2, lossStep: 10 } } },
+    { step: 20, status: { progress: { loss: 1.5, lossStep: 20 } } },
+    { step: 30, status: {} },
+    { step: 40, status: { progress: { loss: 3, lossStep: 40 } } },
+  ]);
+  const policy: CheckpointRetention = { keepNewestVerified: 1, keepBestByLoss: 1 };
+  expect(deleted(view, policy)).toEqual([10, 30]);
+  expect(whyKept(view, 20, policy)).toBe('It is one of the 1 verified saves with the lowest loss.');
+});
+
 describe('a deletion that was ordered', () => {
   const ordered = (status: CheckpointResourceStatus): CheckpointResourceStatus =>
     withDeletionOrdered(status, 'Old.', '2026-01-01T00:00:00Z');
