@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { DELETE_CHECKPOINT, EXIT_CODES, INSPECT_CHECKPOINT } from '@coxswain/api-types';
+import { openBucketStore } from './bucket/open-bucket.ts';
 import { prepareFromBucket } from './bucket/prepare-from-bucket.ts';
 import { runDeletion } from './checkpoints/delete-checkpoint.ts';
 import { runWorker } from './checkpoints/worker.ts';
@@ -8,7 +9,7 @@ import { WATCH_SAVES, watchSaves } from './engine-saves/watch-saves.ts';
 import { install } from './program/install.ts';
 import { run } from './pod/run.ts';
 import { waitForSignal } from './program/rest.ts';
-import { parseSettings } from './program/settings.ts';
+import { bucketIn, parseSettings } from './program/settings.ts';
 import { fitCause, writeTerminationMessage } from './ending/termination.ts';
 import { LAUNCHER_VERSION } from './program/version.ts';
 
@@ -47,7 +48,7 @@ async function main(args: readonly string[]): Promise<number> {
     case INSPECT_CHECKPOINT:
       return await runWorker(rest[0] ?? '', process.env, (checkpoint) => prepareFromBucket(checkpoint, process.env));
     case DELETE_CHECKPOINT:
-      return await runDeletion(rest[0] ?? '', process.env);
+      return await runDeletion(rest[0] ?? '', process.env, () => openBucketStore(bucketIn(process.env)));
     case WATCH_SAVES:
       await watchSaves(rest[0] ?? '', { input: process.stdin, write: writeOut });
       return 0;

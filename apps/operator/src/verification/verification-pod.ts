@@ -2,7 +2,6 @@ import {
   ANNOTATIONS,
   API_GROUP_VERSION,
   type Checkpoint,
-  type CheckpointBucket,
   CONTAINERS,
   GPU_RESOURCE,
   INSPECT_CHECKPOINT,
@@ -10,14 +9,13 @@ import {
   LABELS,
   POD_ENV,
   POD_PATHS,
-  type RuntimeSnapshot,
   type WorkerQuestion,
 } from '@coxswain/api-types';
 import type { WantedVerification } from '@coxswain/lifecycle';
 import { trainerImageOf, withUnprivilegedUser } from '@coxswain/runtime';
 import { bucketEnvironment } from '../training-job/pod-manifest.ts';
 import { launcherDelivery } from '../training-job/launcher-delivery.ts';
-import { record, userOf, type WorkerContext } from '../worker-pods/worker-context.ts';
+import { identityOf, userOf, type WorkerContext } from '../worker-pods/worker-context.ts';
 import { MOST_SECONDS } from '../worker-pods/worker-pod.ts';
 
 const VOLUME = 'coxswain-checkpoints';
@@ -100,13 +98,6 @@ export function workerPod({ checkpoint, level, otherThan }: WantedVerification, 
  */
 function sourceOf({ claimName, bucket }: Checkpoint['spec']): Json {
   return bucket === undefined ? { persistentVolumeClaim: { claimName, readOnly: true } } : { emptyDir: {} };
-}
-
-/** The account whose identity reads the bucket if no Secret does. */
-function identityOf(bucket: CheckpointBucket | undefined, runtime: RuntimeSnapshot | undefined): Json {
-  const { serviceAccountName } = record(record(runtime?.template)['spec']);
-  const isNeeded = bucket !== undefined && bucket.credentialsSecret === undefined;
-  return isNeeded && serviceAccountName !== undefined ? { serviceAccountName } : {};
 }
 
 /** The size of an adopted checkpoint is not known before it was read once. */

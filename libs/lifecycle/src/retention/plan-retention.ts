@@ -37,8 +37,6 @@ export function planRetention(
 ): readonly RetentionOf[] {
   const checkpoints = view.checkpoints
     .filter(({ spec, metadata }) => spec.jobUid === jobUid && metadata.deletionTimestamp === undefined)
-    // Workers delete from claims alone.
-    .filter(({ spec }) => spec.bucket === undefined)
     .filter(({ status }) => status?.state !== undefined && status.deletion?.startedAt === undefined)
     .map(asBefore)
     .toSorted(bySave);
