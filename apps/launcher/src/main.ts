@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { DELETE_CHECKPOINT, EXIT_CODES, INSPECT_CHECKPOINT } from '@coxswain/api-types';
+import type { CheckpointStore } from '@coxswain/checkpoint-store';
 import { openBucketStore } from './bucket/open-bucket.ts';
-import { prepareFromBucket } from './bucket/prepare-from-bucket.ts';
+import { verifyInBucket } from './bucket/verify-in-bucket.ts';
 import { runDeletion } from './checkpoints/delete-checkpoint.ts';
 import { runWorker } from './checkpoints/worker.ts';
 import { runVerifier, VERIFY_CHECKPOINT } from './checkpoints/verifier-process.ts';
@@ -46,9 +47,9 @@ async function main(args: readonly string[]): Promise<number> {
       await runVerifier(rest[0] ?? '', writeOut);
       return 0;
     case INSPECT_CHECKPOINT:
-      return await runWorker(rest[0] ?? '', process.env, (checkpoint) => prepareFromBucket(checkpoint, process.env));
+      return await verifyForOperator(rest[0] ?? '');
     case DELETE_CHECKPOINT:
-      return await runDeletion(rest[0] ?? '', process.env, () => openBucketStore(bucketIn(process.env)));
+      return await runDeletion(rest[0] ?? '', process.env, openBucketOfPod);
     case WATCH_SAVES:
       await watchSaves(rest[0] ?? '', { input: process.stdin, write: writeOut });
       return 0;
@@ -67,6 +68,19 @@ async function main(args: readonly string[]): Promise<number> {
       );
       return WRONG_USE;
   }
+}
+
+async function openBucketOfPod(): Promise<CheckpointStore | undefined> {
+  const bucket = bucketIn(process.env);
+  return bucket && (await openBucketStore(bucket));
+}
+
+async function verifyForOperator(question: string): Promise<number> {
+  const bucket = bucketIn(process.env);
+  if (bucket === undefined) return await runWorker(question, process.env);
+  return await runWorker(question, process.env, async (checkpoint, options) =>
+    verifyInBucket(await openBucketStore(bucket), checkpoint, options),
+  );
 }
 
 /** Settles when the text is written: an exit would cut off what a pipe did not accept yet. */

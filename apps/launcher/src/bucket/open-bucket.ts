@@ -11,16 +11,22 @@ export async function openBucket(
   { bucket, checkpointMount }: Pick<Settings, 'bucket' | 'checkpointMount'>,
   logLine: (sentence: string) => void,
 ): Promise<BucketSaves | undefined> {
-  const store = await openBucketStore(bucket);
-  if (store === undefined) return undefined;
+  if (bucket === undefined) return undefined;
   await mkdir(checkpointMount, { recursive: true });
-  return new BucketSaves({ bucket: store, disk: await openStore(checkpointMount, {}), logLine });
+  return new BucketSaves({
+    bucket: await openBucketStore(bucket),
+    disk: await openStore(checkpointMount, {}),
+    logLine,
+  });
 }
 
-/** The bucket itself; undefined: there is none. */
-export async function openBucketStore(bucket: Settings['bucket']): Promise<CheckpointStore | undefined> {
-  if (bucket === undefined) return undefined;
-  const { uri, endpoint, region, credentials } = bucket;
+/** The bucket itself. */
+export async function openBucketStore({
+  uri,
+  endpoint,
+  region,
+  credentials,
+}: NonNullable<Settings['bucket']>): Promise<CheckpointStore> {
   return await openStore(uri, { endpoint, region, ...(credentials === undefined ? {} : { credentials }) });
 }
 

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DeletionAnswer, type DeletionQuestion, POD_ENV } from '@coxswain/api-types';
 import { DELETION_FILE, UPLOAD_FILE } from '@coxswain/checkpoint';
-import { type CheckpointStore } from '@coxswain/checkpoint-store';
 import { type ObjectStore, startObjectStore } from '@coxswain/test-harness';
 import { openBucketStore } from '../bucket/open-bucket.ts';
 import { bucketIn } from '../program/settings.ts';
@@ -52,8 +51,8 @@ async function aBucket(saves: Readonly<Record<string, Readonly<Record<string, st
     [POD_ENV.bucketKey]: 'secret',
     COXSWAIN_TERMINATION_LOG: join(directory, `answer-${made}`),
   };
-  const open = () => openBucketStore(bucketIn(environment));
-  const store = (await open()) as CheckpointStore;
+  const open = () => openBucketStore(bucketIn(environment) as NonNullable<ReturnType<typeof bucketIn>>);
+  const store = await open();
   for (const [folder, files] of Object.entries(saves))
     for (const [path, text] of Object.entries(files)) await store.write(`${folder}/${path}`, [Buffer.from(text)]);
   const ask = async (change: Partial<DeletionQuestion> = {}): Promise<DeletionAnswer> => {
