@@ -53,11 +53,12 @@ export const CheckpointResourceSpec = z
       {
         rule: "self.jobUid != '' || (self.jobName == '' && self.epoch == 0 && self.step == 0 && self.bytes == 0 && self.files == 0)",
         message:
-          'an adopted checkpoint names a claim and a path; what its files hold is found by a verification, so leave out jobName, epoch, step, bytes and files',
+          'an adopted checkpoint names a claim or a bucket, and a path; what its files hold is found by a verification, so leave out jobName, epoch, step, bytes and files',
       },
       {
-        rule: "self.jobUid != '' || (self.claimName != '' && self.path != '' && !self.path.startsWith('/') && !self.path.matches('(^|/)\\\\.\\\\.(/|$)'))",
-        message: 'an adopted checkpoint needs claimName, and a path inside the claim that is relative and without ".."',
+        rule: "self.jobUid != '' || ((self.claimName != '' || has(self.bucket)) && self.path != '' && !self.path.startsWith('/') && !self.path.matches('(^|/)\\\\.\\\\.(/|$)'))",
+        message:
+          'an adopted checkpoint needs claimName or bucket, and a path inside it that is relative and without ".."',
       },
     ],
   });

@@ -2,6 +2,7 @@ export type { CheckpointStore } from './checkpoint-store.ts';
 export { DirectoryStore } from './directory/directory-store.ts';
 export { openStore } from './open-store.ts';
 export { copySave, hasSave, SaveDiffers, type SaveToCopy } from './copying/copy-save.ts';
+export { copyListed, hasListed, type ListedSave } from './copying/copy-listed.ts';
 export { exportSave } from './copying/export-save.ts';
 export { SourceDamaged } from './resharding/reshard-piece.ts';
 export { type ReshardOutcome, runReshard } from './resharding/run-reshard.ts';
