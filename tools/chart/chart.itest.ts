@@ -264,6 +264,9 @@ describe('the real API server', () => {
         spec: { ...spec, ...more },
       });
       await create(asTenant, adopted('llama', {}));
+      const bucket = { uri: 's3://training/runs' };
+      await create(asTenant, adopted('in-a-bucket', { claimName: '', bucket }));
+      await expect(create(asTenant, adopted('in-both', { bucket }))).rejects.toThrow(/either claimName or bucket/);
       await expect(create(asTenant, adopted('above', { path: '../etc' }))).rejects.toThrow(/relative and without/);
       await expect(create(asTenant, adopted('of-a-step', { step: 7 }))).rejects.toThrow(/found by a verification/);
       const labels = { 'training.coxswain.dev/job-uid': 'x' };

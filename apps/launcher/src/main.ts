@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { CONVERT_CHECKPOINT, DELETE_CHECKPOINT, EXIT_CODES, INSPECT_CHECKPOINT } from '@coxswain/api-types';
-import { prepareFromBucket } from './bucket/prepare-from-bucket.ts';
+import type { CheckpointStore } from '@coxswain/checkpoint-store';
+import { openBucketStore } from './bucket/open-bucket.ts';
+import { verifyInBucket } from './bucket/verify-in-bucket.ts';
 import { runConversion } from './checkpoints/convert-checkpoint.ts';
 import { runDeletion } from './checkpoints/delete-checkpoint.ts';
 import { runWorker } from './checkpoints/worker.ts';
@@ -9,7 +11,7 @@ import { WATCH_SAVES, watchSaves } from './engine-saves/watch-saves.ts';
 import { install } from './program/install.ts';
 import { run } from './pod/run.ts';
 import { waitForSignal } from './program/rest.ts';
-import { parseSettings } from './program/settings.ts';
+import { bucketIn, parseSettings } from './program/settings.ts';
 import { fitCause, writeTerminationMessage } from './ending/termination.ts';
 import { LAUNCHER_VERSION } from './program/version.ts';
 
@@ -46,9 +48,9 @@ async function main(args: readonly string[]): Promise<number> {
       await runVerifier(rest[0] ?? '', writeOut);
       return 0;
     case INSPECT_CHECKPOINT:
-      return await runWorker(rest[0] ?? '', process.env, (checkpoint) => prepareFromBucket(checkpoint, process.env));
+      return await verifyForOperator(rest[0] ?? '');
     case DELETE_CHECKPOINT:
-      return await runDeletion(rest[0] ?? '', process.env);
+      return await runDeletion(rest[0] ?? '', process.env, openBucketOfPod);
     case CONVERT_CHECKPOINT:
       return await runConversion(process.env);
     case WATCH_SAVES:
@@ -69,6 +71,19 @@ async function main(args: readonly string[]): Promise<number> {
       );
       return WRONG_USE;
   }
+}
+
+async function openBucketOfPod(): Promise<CheckpointStore | undefined> {
+  const bucket = bucketIn(process.env);
+  return bucket && (await openBucketStore(bucket));
+}
+
+async function verifyForOperator(question: string): Promise<number> {
+  const bucket = bucketIn(process.env);
+  if (bucket === undefined) return await runWorker(question, process.env);
+  return await runWorker(question, process.env, async (checkpoint, options) =>
+    verifyInBucket(await openBucketStore(bucket), checkpoint, options),
+  );
 }
 
 /** Settles when the text is written: an exit would cut off what a pipe did not accept yet. */

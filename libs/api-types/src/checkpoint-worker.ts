@@ -45,6 +45,8 @@ export const DeletionQuestion = z.object({
   save: SaveInClaim,
   /** false: only look whether its files are gone. Then only the read-only mount of the claim exists. */
   isMounted: z.boolean(),
+  /** The saves are in the bucket that the environment names, and no claim is mounted. Absent: they are in the claim. */
+  isInBucket: z.boolean().optional(),
   /** Saves that must be whole, or nothing is deleted. */
   survivors: z.array(SaveInClaim).max(MAX_SURVIVORS),
   /** Only a deletion that has begun is completed: what the decision stands on was read before another worker was to do it. */

@@ -2,6 +2,7 @@ import { ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { CheckpointContents, CheckpointFileList, CheckpointVerification } from './checkpoint-contents.ts';
 import { CheckpointEvidence } from './checkpoint-fault.ts';
+import { CheckpointProgress } from './checkpoint-progress.ts';
 import { CheckpointBucket, isOneLocation, ONE_LOCATION } from './checkpoint-location.ts';
 import type { ObjectMeta } from './metadata.ts';
 import type { API_GROUP_VERSION } from './names.ts';
@@ -52,11 +53,12 @@ export const CheckpointResourceSpec = z
       {
         rule: "self.jobUid != '' || (self.jobName == '' && self.epoch == 0 && self.step == 0 && self.bytes == 0 && self.files == 0)",
         message:
-          'an adopted checkpoint names a claim and a path; what its files hold is found by a verification, so leave out jobName, epoch, step, bytes and files',
+          'an adopted checkpoint names a claim or a bucket, and a path; what its files hold is found by a verification, so leave out jobName, epoch, step, bytes and files',
       },
       {
-        rule: "self.jobUid != '' || (self.claimName != '' && self.path != '' && !self.path.startsWith('/') && !self.path.matches('(^|/)\\\\.\\\\.(/|$)'))",
-        message: 'an adopted checkpoint needs claimName, and a path inside the claim that is relative and without ".."',
+        rule: "self.jobUid != '' || ((self.claimName != '' || has(self.bucket)) && self.path != '' && !self.path.startsWith('/') && !self.path.matches('(^|/)\\\\.\\\\.(/|$)'))",
+        message:
+          'an adopted checkpoint needs claimName or bucket, and a path inside it that is relative and without ".."',
       },
     ],
   });
@@ -162,6 +164,9 @@ export const CheckpointResourceStatus = z
       .describe(
         'A worker did not find its files, although storage could be read: an engine or a user deleted them. That is no damage.',
       ),
+    progress: CheckpointProgress.optional().describe(
+      'Loss and tokens at its step. Absent: an earlier release recorded it, or nothing reported steps.',
+    ),
     files: CheckpointFileList.optional().describe(
       'Files of an adopted checkpoint. Absent: a job saved it, and its manifest lists them.',
     ),

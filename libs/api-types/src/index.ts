@@ -152,6 +152,7 @@ export {
 export type { Checkpoint } from './checkpoint.ts';
 export { CheckpointAdopt, type CheckpointAdoptInput } from './checkpoint-adoption.ts';
 export { CheckpointRetention, RetentionPolicy } from './retention-policy.ts';
+export { CheckpointProgress, type SavedProgress } from './checkpoint-progress.ts';
 export {
   ConversionAnswer,
   ConversionOrder,
@@ -266,6 +267,7 @@ export {
   EARLIER_REPORT_PATH,
   LISTENED_PARTS,
   LISTENS_TO_CONTENTS,
+  LISTENS_TO_PROGRESS,
   LISTENS_TO_NOT_FINITE,
   LISTENS_TO_STOP,
   LISTENS_TO_COLLECTIVES,

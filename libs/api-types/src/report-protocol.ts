@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { MAX_PASSED_OVER, MAX_REREAD_FILES } from './checkpoint.ts';
 import { CheckpointContents, CheckpointVerification } from './checkpoint-contents.ts';
 import { CheckpointFault } from './checkpoint-fault.ts';
+import { SavedProgress } from './checkpoint-progress.ts';
 import { EXIT_CODES, type ExitKind } from './exit-codes.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { PreflightReport } from './preflight.ts';
@@ -60,6 +61,8 @@ const SavedCheckpoint = z.strictObject({
   verification: CheckpointVerification.optional(),
   /** The same. */
   contents: CheckpointContents.optional(),
+  /** The same. */
+  progress: SavedProgress.optional(),
 });
 /** A checkpoint that a launcher verified after it was saved. */
 export type SavedCheckpoint = z.infer<typeof SavedCheckpoint>;
@@ -228,6 +231,8 @@ export const LISTENS_TO_PROCESSES = 'processes';
 export const LISTENS_TO_COLLECTIVES = 'collectives';
 /** The same of `verification` and `contents` of a saved checkpoint. */
 export const LISTENS_TO_CONTENTS = 'contents';
+/** The same of `progress` of a saved checkpoint. */
+export const LISTENS_TO_PROGRESS = 'progress';
 /** All of them, as this release's operator announces them. */
 export const LISTENED_PARTS = [
   LISTENS_TO_WATERMARKS,
@@ -236,6 +241,7 @@ export const LISTENED_PARTS = [
   LISTENS_TO_PROCESSES,
   LISTENS_TO_COLLECTIVES,
   LISTENS_TO_CONTENTS,
+  LISTENS_TO_PROGRESS,
 ] as const;
 /** Of the ranks of one pod. */
 export const MAX_GROUPS_PER_HEARTBEAT = 256;

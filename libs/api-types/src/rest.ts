@@ -2,6 +2,7 @@ import { ParallelLayout } from '@coxswain/layout';
 import { PlanAnswer, PlanRequest } from '@coxswain/planner/types';
 import { z } from 'zod';
 import { CheckpointContents, CheckpointVerification } from './checkpoint-contents.ts';
+import { CheckpointProgress } from './checkpoint-progress.ts';
 import { CheckpointResourceSpec, CheckpointResourceStatus } from './checkpoint.ts';
 import { Condition } from './conditions.ts';
 import { GpuCounts } from './cluster-fabric.ts';
@@ -509,6 +510,9 @@ export const CheckpointRecord = z
     contents: CheckpointContents.nullable()
       .default(null)
       .describe('What its files hold. Null: no reader knows its format.'),
+    progress: CheckpointProgress.nullable()
+      .default(null)
+      .describe('Loss and tokens at its step. Null: an earlier release recorded it, or nothing reported steps.'),
     pin: z
       .string()
       .nullable()

@@ -27,11 +27,12 @@ export type RetentionPolicy = z.infer<typeof RetentionPolicy>;
 /** What becomes of the saves of a job whose TrainingJob object is deleted. */
 const WHEN_JOB_IS_DELETED = ['Keep', 'Delete'] as const;
 
-/** Retention as a job or a runtime states it. Coxswain does not record the loss of a save, so no policy of a cluster asks for it. */
+/** Retention as a job or a runtime states it. */
 export const CheckpointRetention = z
   .strictObject({
     keepNewestVerified: RetentionPolicy.shape.keepNewestVerified,
     keepEverySteps: RetentionPolicy.shape.keepEverySteps,
+    keepBestByLoss: RetentionPolicy.shape.keepBestByLoss,
     whenJobIsDeleted: z
       .enum(WHEN_JOB_IS_DELETED)
       .optional()

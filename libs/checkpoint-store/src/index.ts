@@ -3,6 +3,7 @@ export { areNested } from './directory/are-nested.ts';
 export { DirectoryStore } from './directory/directory-store.ts';
 export { openStore } from './open-store.ts';
 export { copySave, hasSave, SaveDiffers, type SaveToCopy } from './copying/copy-save.ts';
+export { copyListed, hasListed, type ListedSave } from './copying/copy-listed.ts';
 export { exportSave } from './copying/export-save.ts';
 export { type ConversionOutcome, runConversion } from './converting/run-conversion.ts';
 export { DIVISIONS, planSave, type ReshardTarget, sourceIdOf } from './resharding/plan-save.ts';

@@ -24,7 +24,7 @@ export { CheckpointManifest } from './manifest.ts';
 export { type FoundSave, halfWrittenFormats, isSaveName, markerFiles, unmarkedSaves } from './half-written.ts';
 export { BROKEN_VERDICTS, isFoundBroken, isGood, isNewer, newestRestorable } from './newest-restorable.ts';
 export { describeVerificationRequest, isAsClose, pendingVerification } from './verification-request.ts';
-export { adoptedSave, adoptionProblem, comparedFileList, fileListSha256 } from './adoption/adopted-save.ts';
+export { adoptedSave, adoptionProblem, comparedFileList, fileListSha256, pathForJob } from './adoption/adopted-save.ts';
 export {
   compareSaves,
   type Difference,

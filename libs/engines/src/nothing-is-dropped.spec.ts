@@ -15,6 +15,7 @@ const OF_PODS = new Set([
   'checkpoint.path',
   'checkpoint.retention.keepNewestVerified',
   'checkpoint.retention.keepEverySteps',
+  'checkpoint.retention.keepBestByLoss',
   'checkpoint.retention.whenJobIsDeleted',
   // Answered by the operator, with another everySteps.
   'checkpoint.interval',

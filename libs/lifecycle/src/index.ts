@@ -49,6 +49,7 @@ export {
 } from './quarantine/quarantine.ts';
 export { adoptedFor, namedCheckpoints } from './observation/adopted-checkpoints.ts';
 export { DEFAULT_RETENTION, type Retention } from './observation/retention.ts';
+export { progressOf } from './record/checkpoint-progress.ts';
 export { isFinished } from './record/is-finished.ts';
 export { withReadableStatus } from './record/readable-status.ts';
 export { PodWarnings } from './observation/pod-warnings.ts';

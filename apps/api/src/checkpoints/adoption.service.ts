@@ -6,6 +6,7 @@ import {
   type CheckpointRecord,
   CheckpointResourceSpec,
   formatPlace,
+  recordedLocation,
 } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
 import {
@@ -98,8 +99,8 @@ export class AdoptionService {
   }
 
   async #createOrGet(call: CallOptions, namespace: string, request: CheckpointAdopt): Promise<CheckpointObject> {
-    const { name, claimName, path, layout } = request;
-    const spec = { claimName, path, ...(layout === undefined ? {} : { layout }) };
+    const { name, path, layout } = request;
+    const spec = { ...recordedLocation(request), path, ...(layout === undefined ? {} : { layout }) };
     const manifest = { apiVersion: API_GROUP_VERSION, kind: 'Checkpoint', metadata: { name, namespace }, spec };
     const collection = collectionOf('checkpoints', namespace);
     try {
@@ -141,6 +142,7 @@ function toRecord({ metadata, spec, status }: CheckpointObject, namespace: strin
     message: status?.message ?? null,
     verification: status?.verification ?? null,
     contents: status?.contents ?? null,
+    progress: null,
     pin: null,
     retention: null,
     isBeingDeleted: metadata.deletionTimestamp !== undefined,

@@ -43,7 +43,7 @@ const IS_GOOD = `c.deleted_at IS NULL AND c.state = 'Complete' AND NOT coalesce(
 
 /** $1 cluster, $2 project or null. A UID is no secret: an object of another namespace that carries that of a job is somebody else’s. */
 const IN_SCOPE = `
-  SELECT c.uid, c.namespace, c.name, c.spec, c.state, c.message, c.verification, c.contents, c.pin, c.retention, c.is_suspect, c.created_at, c.deleted_at,
+  SELECT c.uid, c.namespace, c.name, c.spec, c.state, c.message, c.verification, c.contents, c.progress, c.pin, c.retention, c.is_suspect, c.created_at, c.deleted_at,
          c.created_at::text AS at_text, j.id AS job_id, j.project_id, j.submitted_by
     FROM checkpoints c
     LEFT JOIN jobs j ON j.cluster_id = c.cluster_id AND j.uid = c.job_uid AND j.namespace = c.namespace

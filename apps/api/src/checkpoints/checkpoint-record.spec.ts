@@ -4,10 +4,10 @@ import { toCheckpointRecord } from './checkpoint-record.ts';
 describe('a checkpoint as it is answered', () => {
   const want = aCheckpointRecord({ jobId: 'job-1', createdAt: '2026-01-01T00:05:00.000Z' });
   const { name, uid, namespace, state, message, jobId: _job, createdAt: _created, ...more } = want;
-  const { deletedAt: _deleted, isSuspect: _suspect, verification, contents, pin, ...rest } = more;
+  const { deletedAt: _deleted, isSuspect: _suspect, verification, contents, progress, pin, ...rest } = more;
   const { retention: _retention, isBeingDeleted: _deleting, isAbsent: _absent, ...spec } = rest;
   const created = new Date('2026-01-01T00:05:00Z');
-  const said = { state, message, verification, contents, pin, retention: null, is_suspect: null };
+  const said = { state, message, verification, contents, progress, pin, retention: null, is_suspect: null };
   const row = { name, uid, namespace, spec, ...said, created_at: created, deleted_at: null };
 
   it('has the fields of its resource, and the job that it belongs to', () => {

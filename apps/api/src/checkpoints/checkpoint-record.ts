@@ -15,6 +15,7 @@ export interface CheckpointRow {
     | 'isSuspect'
     | 'verification'
     | 'contents'
+    | 'progress'
     | 'pin'
     | 'retention'
     | 'isBeingDeleted'
@@ -24,6 +25,8 @@ export interface CheckpointRow {
   readonly message: string | null;
   readonly verification: CheckpointRecord['verification'];
   readonly contents: CheckpointRecord['contents'];
+  /** Null: nothing is known, or an API of the release before wrote the row. */
+  readonly progress: CheckpointRecord['progress'];
   readonly pin: string | null;
   /** Null: the object says nothing of it, or an API of the release before wrote the row. */
   readonly retention: RecordedRetention | null;
@@ -48,6 +51,7 @@ export function toCheckpointRecord(row: CheckpointRow, jobId: string | null): Ch
     message: row.message,
     verification: row.verification,
     contents: row.contents,
+    progress: row.progress,
     pin: row.pin,
     retention: row.retention?.decision ?? null,
     isBeingDeleted: row.deleted_at === null && row.retention?.isBeingDeleted === true,

@@ -221,6 +221,13 @@ describe('the checkpoints of a project', () => {
     expect(kept.rows).toHaveLength(1);
   });
 
+  it('are given with the loss and the tokens of their step', async () => {
+    const progress = { loss: 2.5, lossStep: 20, tokens: 1_024 };
+    await mirrorCheckpoint(api, { jobId, name: 'with-loss', status: { state: 'Complete', progress } });
+    expect((await ask('GET', '/uid-of-with-loss')).body.progress).toEqual(progress);
+    expect((await ask('GET', '/uid-of-plain')).body.progress).toBeNull();
+  });
+
   it('are the same by GraphQL', async () => {
     const query = `{ projectCheckpoints(project: "research", good: true, pageSize: 2) { items { name } nextPageToken }
       checkpoint(project: "research", uid: "uid-of-broken") { name verifications { verdict } } }`;

@@ -50,7 +50,7 @@ export class CheckpointsService {
     return this.#related.perJob<CheckpointRow, CheckpointList['items'][number]>(principal, jobs, {
       // A UID is no secret: an object of another namespace that carries it is somebody else’s.
       query: (which) => [
-        `SELECT j.id AS job_id, c.uid, c.namespace, c.name, c.spec, c.state, c.message, c.verification, c.contents, c.pin, c.retention, c.is_suspect, c.created_at, c.deleted_at
+        `SELECT j.id AS job_id, c.uid, c.namespace, c.name, c.spec, c.state, c.message, c.verification, c.contents, c.progress, c.pin, c.retention, c.is_suspect, c.created_at, c.deleted_at
            FROM jobs j CROSS JOIN LATERAL (
              SELECT * FROM checkpoints WHERE cluster_id = j.cluster_id AND job_uid = j.uid AND namespace = j.namespace
               ORDER BY created_at DESC, name DESC LIMIT $4

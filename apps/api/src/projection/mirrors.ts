@@ -2,6 +2,7 @@ import {
   ANNOTATIONS,
   type Checkpoint,
   CheckpointContents,
+  CheckpointProgress,
   CheckpointVerification,
   isAdopted,
   MAX_PIN_CHARACTERS,
@@ -33,22 +34,25 @@ export async function projectCheckpoint(sql: Sql, cluster: Cluster, checkpoint: 
   const { uid, namespace, name, resourceVersion, creationTimestamp, annotations } = checkpoint.metadata;
   const { status } = checkpoint;
   const verification = CheckpointVerification.safeParse(status?.verification).data;
+  const progress = CheckpointProgress.safeParse(status?.progress).data;
   const held: Partial<CheckpointContents> = CheckpointContents.safeParse(status?.contents).data ?? {};
   const { tensorGroups, ...contents } = held;
   const pin = annotations?.[ANNOTATIONS.pin];
   const retention = recordedRetention(checkpoint);
   await sql.query(
     `INSERT INTO checkpoints (cluster_id, uid, namespace, name, job_uid, spec, state, message, resource_version, created_at,
-                              verification, contents, pin, is_suspect, retention)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::numeric, $10, $11, $12, $13, $14, $15)
+                              verification, contents, pin, is_suspect, retention, progress)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::numeric, $10, $11, $12, $13, $14, $15, $16)
      ON CONFLICT (cluster_id, uid) DO UPDATE
        SET spec = excluded.spec, state = excluded.state, message = excluded.message, resource_version = excluded.resource_version,
            verification = excluded.verification, contents = excluded.contents, pin = excluded.pin, is_suspect = excluded.is_suspect,
-           retention = excluded.retention
+           retention = excluded.retention, progress = excluded.progress
        WHERE checkpoints.resource_version < excluded.resource_version
           OR (checkpoints.resource_version = excluded.resource_version
-              AND (checkpoints.verification, checkpoints.contents, checkpoints.pin, checkpoints.is_suspect, checkpoints.retention)
-                  IS DISTINCT FROM (excluded.verification, excluded.contents, excluded.pin, excluded.is_suspect, excluded.retention))`,
+              AND (checkpoints.verification, checkpoints.contents, checkpoints.pin, checkpoints.is_suspect, checkpoints.retention,
+                   checkpoints.progress)
+                  IS DISTINCT FROM (excluded.verification, excluded.contents, excluded.pin, excluded.is_suspect, excluded.retention,
+                                    excluded.progress))`,
     [
       cluster.id,
       uid,
@@ -65,6 +69,7 @@ export async function projectCheckpoint(sql: Sql, cluster: Cluster, checkpoint: 
       pin === undefined ? null : storableText(pin.slice(0, MAX_PIN_CHARACTERS)),
       status?.suspect !== undefined,
       retention === null ? null : storableJson(retention),
+      progress === undefined ? null : storableJson(progress),
     ],
   );
   // No job saved an adopted one. By its own UID, the checkpoints that others adopt take no room from it.

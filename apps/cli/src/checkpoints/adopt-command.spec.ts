@@ -35,6 +35,28 @@ it.each<[what: string, more: Partial<CheckpointRecord>, want: RegExp]>([
   expect(adoptionText(adopted(more))).toMatch(want);
 });
 
+it.each<[what: string, argv: string, code: number, words: RegExp]>([
+  [
+    'a bucket',
+    's3://training/llama/iter_7/ --endpoint http://minio:9000 --credentials-secret job-bucket',
+    0,
+    /in bucket s3:\/\/training\/llama\. A pod verifies it/,
+  ],
+  ['a bucket and a claim', 's3://training/llama/iter_7 --claim c --path p', 1, /without --claim and --path/],
+  ['a whole bucket', 's3://training', 1, /is no checkpoint in a bucket/],
+  ['a claim with a region', '--claim c --path p --region eu', 1, /Name the checkpoint by/],
+  ['nothing', '', 1, /Name the checkpoint by s3:\/\/BUCKET\/PREFIX, or by --claim and --path/],
+])('adopts from %s, or says how', async (_what, argv, code, words) => {
+  const bucket = { uri: 's3://training/llama' };
+  const { requests, ...found } = await runCommand(`checkpoint adopt llama ${argv}`, {
+    'POST /v1/projects/research/checkpoints': { status: 201, json: adopted({ claimName: '', bucket, path: 'iter_7' }) },
+  });
+  expect([found.code, `${found.out}${found.err}`]).toEqual([code, expect.stringMatching(words)]);
+  const bodies = requests.filter(({ method }) => method === 'POST').map(({ body }) => body);
+  const access = { endpoint: 'http://minio:9000', credentialsSecret: 'job-bucket' };
+  expect(bodies).toEqual(code === 0 ? [{ name: 'llama', bucket: { ...bucket, ...access }, path: 'iter_7' }] : []);
+});
+
 describe('coxswain checkpoint adopt --wait', () => {
   const UNVERIFIED = adopted({ jobName: '', jobUid: '', state: 'Unverified' });
   const byWorker = aVerification({ level: 'V2', by: 'Worker' });

@@ -64,6 +64,17 @@ describe('the retention of checkpoints', () => {
     ]);
   });
 
+  it('has the loss of each save that reported one', async () => {
+    const { out } = await runCommand('checkpoint list', {
+      [LIST]: { json: { items: [{ ...RECORD, progress: { loss: 2.3123456, lossStep: 20 } }, kept] } },
+    });
+    expect(out.split('\n')).toEqual([
+      expect.stringMatching(/ NAME +LOSS +KEPT$/),
+      expect.stringMatching(/ tiny-s20 +2\.3123 +-$/),
+      expect.stringMatching(/ - +yes: It is pinned: baseline\.$/),
+    ]);
+  });
+
   it('is shown for one', async () => {
     const { out } = await runCommand('checkpoint get tiny-s20', { ...NAMED, [`GET ${PATH}`]: { json: aDetail(kept) } });
     expect(out).toMatch(/\nKept +yes: It is pinned: baseline\.\n/);
@@ -101,6 +112,15 @@ describe('coxswain checkpoint get', () => {
     expect(out).toMatch(
       /\n2026-01-10 00:01:00 +V3 +damaged +worker +gpu-a +File a is cut off\.\n.* V1 +sound +launcher/,
     );
+  });
+
+  it('shows the loss and the tokens of its step', async () => {
+    const progress = { loss: 2.5, lossStep: 10, tokens: 1_048_576 };
+    const { out } = await runCommand('checkpoint get tiny-s20', {
+      ...NAMED,
+      [`GET ${PATH}`]: { json: aDetail({ progress }) },
+    });
+    expect(out).toMatch(/\nLoss +2\.5 \(of step 10\)\nTokens +1,048,576\n/);
   });
 
   it('says whether its job loads it at the layout that it has now', async () => {

@@ -15,7 +15,7 @@ export function checkpointTable(items: readonly CheckpointRecord[]): string {
     item.name,
   ]);
   const heads = ['STEP', 'ATTEMPT', 'STATE', 'SIZE', 'FORMAT', 'VERIFIED', 'HOLDS', 'NAME'];
-  return rows.length === 0 ? 'No checkpoints yet.' : columns(withKept([heads, ...rows], items));
+  return rows.length === 0 ? 'No checkpoints yet.' : columns(withMore([heads, ...rows], items));
 }
 
 /** Checkpoints of a project. */
@@ -32,14 +32,31 @@ export function catalogueTable(items: readonly CheckpointRecord[]): string {
     item.name,
   ]);
   const heads = ['SAVED (UTC)', 'JOB', 'STEP', 'STATE', 'SIZE', 'VERIFIED', 'HOLDS', 'NAME'];
-  return columns(withKept([heads, ...rows], items));
+  return columns(withMore([heads, ...rows], items));
 }
 
-/** The rows with a last column KEPT, if a policy decided about one of them. */
-function withKept(rows: readonly (readonly string[])[], items: readonly CheckpointRecord[]): readonly string[][] {
-  const kept = ['KEPT', ...items.map((item) => describeKept(item) ?? '-')];
-  const isDecided = items.some(({ retention }) => retention !== null);
-  return rows.map((row, index) => [...row, ...(isDecided ? [kept[index] ?? '-'] : [])]);
+/** The rows with the columns LOSS and KEPT at their end, each if it is known of one of them. */
+function withMore(rows: readonly (readonly string[])[], items: readonly CheckpointRecord[]): readonly string[][] {
+  const loss = items.map(({ progress }) => (progress?.loss === undefined ? undefined : formatLoss(progress.loss)));
+  const more = [
+    { head: 'LOSS', values: loss },
+    { head: 'KEPT', values: items.map(describeKept) },
+  ].filter(({ values }) => values.some((value) => value !== undefined));
+  return rows.map((row, index) => [
+    ...row,
+    ...more.map(({ head, values }) => (index === 0 ? head : (values[index - 1] ?? '-'))),
+  ]);
+}
+
+function formatLoss(loss: number): string {
+  return String(Number(loss.toPrecision(5)));
+}
+
+/** `2.31 (of step 20)` */
+function describeLoss({ progress, step }: CheckpointRecord): string | undefined {
+  if (progress?.loss === undefined) return undefined;
+  const { loss, lossStep = step } = progress;
+  return `${formatLoss(loss)}${lossStep === step ? '' : ` (of step ${lossStep})`}`;
 }
 
 /** `yes: It is pinned: baseline.` Undefined: no policy decided about it. */
@@ -68,6 +85,8 @@ export function checkpointText(detail: CheckpointDetail): string {
     ['Format', detail.format],
     ['Size', `${formatBytes(detail.bytes)} in ${detail.files} files`],
     ['Holds', describeHeld({ ...detail, pin: null })],
+    ['Loss', describeLoss(detail)],
+    ['Tokens', detail.progress?.tokens?.toLocaleString('en')],
     ['Tensors', contents === null ? undefined : `${contents.tensors} in ${contents.chunks} chunks`],
     ['Engine', contents?.engineRelease],
   ].flatMap(([name = '', text]) => (text === undefined ? [] : [[name, text]]));

@@ -51,6 +51,14 @@ describe('coxswain checkpoint retention', () => {
       ['tiny-s10 goes', 'tiny-s20 stays', 'tiny-s30 stays'],
     ],
     [
+      'the losses of saves',
+      [
+        [save(10, { progress: { loss: 1 } }), save(20, { progress: { loss: 2 } }), save(30)],
+        '--keep-newest-verified 1 --keep-best-by-loss 1',
+      ],
+      ['tiny-s10 stays', 'tiny-s20 goes', 'tiny-s30 stays'],
+    ],
+    [
       'saves that are gone already',
       [
         [

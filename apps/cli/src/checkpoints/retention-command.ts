@@ -9,6 +9,7 @@ import { planFromRecords, type PlannedRetention } from './retention-plan.ts';
 interface RetentionOptions {
   readonly keepNewestVerified?: number;
   readonly keepEverySteps?: number;
+  readonly keepBestByLoss?: number;
 }
 
 /** Adds `checkpoint retention`, which says what a policy would do with the saves of a job. It changes nothing. */
@@ -19,6 +20,11 @@ export function addRetentionCommand(checkpoint: Command, session: Session): void
     .description('say which saves of a job a retention policy keeps and which it deletes, and why; deletes nothing')
     .option('--keep-newest-verified <count>', 'another policy: so many of the newest verified saves stay', wholeNumber)
     .option('--keep-every-steps <steps>', 'with it: in each interval of so many steps, one stays', wholeNumber)
+    .option(
+      '--keep-best-by-loss <count>',
+      'with it: so many of the verified saves with the lowest loss stay',
+      wholeNumber,
+    )
     .addHelpText('after', HELP)
     .action(async (name: string, options: RetentionOptions) => {
       const project = await session.open();
@@ -38,17 +44,19 @@ Example:
   coxswain checkpoint retention tiny-gpt --keep-newest-verified 3 --keep-every-steps 5000`;
 
 function policyOf({ name, spec }: Job, options: RetentionOptions): CheckpointRetention {
-  const { keepNewestVerified, keepEverySteps } = options;
+  const { keepNewestVerified, keepEverySteps, keepBestByLoss } = options;
   const own = spec.checkpoint?.retention;
   if (keepNewestVerified === undefined) {
-    if (keepEverySteps !== undefined)
-      throw new CliError('--keep-every-steps needs --keep-newest-verified: a policy always keeps the newest saves.');
+    if (keepEverySteps !== undefined || keepBestByLoss !== undefined)
+      throw new CliError(
+        `${keepEverySteps === undefined ? '--keep-best-by-loss' : '--keep-every-steps'} needs --keep-newest-verified: a policy always keeps the newest saves.`,
+      );
     if (own !== undefined) return own;
     throw new CliError(
       `Job ${name} states no spec.checkpoint.retention, so only a policy of its runtime can apply. Give one with --keep-newest-verified.`,
     );
   }
-  const policy = CheckpointRetention.safeParse({ keepNewestVerified, keepEverySteps });
+  const policy = CheckpointRetention.safeParse({ keepNewestVerified, keepEverySteps, keepBestByLoss });
   if (policy.success) return policy.data;
   throw new CliError(`The policy is not valid: ${policy.error.issues[0]?.message ?? ''}.`);
 }

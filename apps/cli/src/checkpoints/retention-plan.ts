@@ -45,7 +45,7 @@ export function planFromRecords(
 }
 
 function objectOf(record: CheckpointRecord): Checkpoint {
-  const { name, namespace, uid, createdAt, pin, state, isSuspect, isAbsent, verification } = record;
+  const { name, namespace, uid, createdAt, pin, state, isSuspect, isAbsent, verification, progress } = record;
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'Checkpoint',
@@ -59,6 +59,7 @@ function objectOf(record: CheckpointRecord): Checkpoint {
       ...(isSuspect ? { suspect: { reason: 'Unreadable' as const, evidence: [] } } : {}),
       ...(isAbsent ? { absent: { since: createdAt } } : {}),
       ...(verification === null ? {} : { verification }),
+      ...(progress === null ? {} : { progress }),
     },
   };
 }

@@ -3,6 +3,7 @@ import { formatLayout } from '@coxswain/layout';
 import { formatBytes, formatCount } from '@coxswain/units';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
+import { describeLoss, describeTokens } from '../checkpoints/format-progress.ts';
 import { describeRetention, shownVerdict } from '../checkpoints/format-verdict.ts';
 import { baseOf, startedFrom } from '../checkpoints/lineage.ts';
 import { CheckpointActions } from './checkpoint-actions.tsx';
@@ -82,6 +83,8 @@ function factsOf({ project, checkpoint, job }: CheckpointDetailsProps): readonly
     ['By attempt', nameOfRun(epoch, incarnation)],
     ['Which began from', job === undefined ? '–' : describeBase(checkpoint, job)],
     ['Attempts from here', runs === undefined ? 'none' : runs.join(', ')],
+    ['Loss', describeLoss(checkpoint) ?? 'not reported'],
+    ['Tokens', describeTokens(checkpoint) ?? 'not known'],
     ['Layout', formatLayout(checkpoint.layout)],
     ['Format', checkpoint.format],
     ['Size', `${formatBytes(checkpoint.bytes)} in ${formatCount(checkpoint.files, 'file')}`],

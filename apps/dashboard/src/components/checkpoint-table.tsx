@@ -3,6 +3,7 @@ import { formatBytes } from '@coxswain/units';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { describeHolds } from '../checkpoints/format-contents.ts';
+import { describeLoss } from '../checkpoints/format-progress.ts';
 import { describeRetention, shownVerdict } from '../checkpoints/format-verdict.ts';
 import { Time } from './time.tsx';
 import { VerdictPill } from './verdict-pill.tsx';
@@ -52,6 +53,7 @@ function CheckpointRow({
 }: Omit<CheckpointTableProps, 'checkpoints'> & { readonly checkpoint: CheckpointRecord }): ReactNode {
   const { name, uid, step, epoch, incarnation, bytes, createdAt, pin, deletedAt, jobId, jobName } = checkpoint;
   const retention = describeRetention(checkpoint);
+  const loss = describeLoss(checkpoint);
   return (
     <tr className={deletedAt === null ? undefined : 'gone'}>
       <td className="name">
@@ -79,7 +81,10 @@ function CheckpointRow({
       <td className="state">
         <VerdictPill verdict={shownVerdict(checkpoint)} />
       </td>
-      <td className="detail">{describeHolds(checkpoint)}</td>
+      <td className="detail">
+        {describeHolds(checkpoint)}
+        {loss !== undefined && <small>loss {loss}</small>}
+      </td>
       <td className="number detail nowrap">{formatBytes(bytes)}</td>
       <td className="detail">
         <Time at={createdAt} />

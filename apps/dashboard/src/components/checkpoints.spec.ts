@@ -33,6 +33,7 @@ describe('the checkpoints of a job', () => {
     ['are none yet', panel(saves()), 'No checkpoints yet.'],
     ['have verdict, contents and size', panel(saves(SOUND)), 'step 20 s20 sound (V1) resumable 1.5 MiB'],
     ['are newest first', panel(saves(SOUND, { step: 40, name: 's40' })), 'step 40 s40 not verified unknown 1.5 MiB'],
+    ['have the loss of their step', panel(saves({ ...SOUND, progress: { loss: 2.31, lossStep: 20 } })), 'loss 2.31'],
     ['of weights say so', panel(saves({ contents: someContents() })), 'weights only'],
     [
       'have a mark on the one that the job would resume from',

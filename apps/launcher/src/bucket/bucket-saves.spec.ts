@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CheckpointFault } from '@coxswain/api-types';
-import { MANIFEST_FILE } from '@coxswain/checkpoint';
+import { fileListSha256, MANIFEST_FILE } from '@coxswain/checkpoint';
 import { type CheckpointStore, openStore, StoreError } from '@coxswain/checkpoint-store';
 import { MemoryStore } from '@coxswain/checkpoint-store/testing';
 import { BucketSaves } from './bucket-saves.ts';
@@ -63,6 +63,26 @@ async function aSave(step: number, store: CheckpointStore = disk): Promise<{ fol
   await store.write(`${folder}/${MANIFEST_FILE}`, [Buffer.from(manifest)]);
   return { folder, manifestSha256: createHash('sha256').update(manifest).digest('hex') };
 }
+
+it('downloads a save without a manifest by the list of its files, and only files that are not there', async () => {
+  const folder = 'old/step-7';
+  for (const [path, text] of [
+    ['a', 'one'],
+    ['sub/b', 'two'],
+  ] as const)
+    await bucket.write(`${folder}/${path}`, [Buffer.from(text)]);
+  await disk.write(`${folder}/a`, [Buffer.from('ONE')]);
+  const files = [
+    { path: 'a', bytes: 3 },
+    { path: 'sub/b', bytes: 3 },
+  ];
+  const filesSha256 = fileListSha256(files, createHash('sha256'));
+  bucket.failures = failures(1);
+  expect(await saves.download({ folder, filesSha256 })).toBeUndefined();
+  expect(await pathsOnDisk()).toEqual([`${folder}/a`, `${folder}/sub/b`]);
+  expect(Buffer.from(await disk.read(`${folder}/a`, 0, 9)).toString()).toBe('ONE');
+  expect((await saves.download({ folder: 'old', filesSha256 }))?.fault).toMatchObject({ kind: 'ContentDiffers' });
+});
 
 async function pathsOnDisk(): Promise<readonly string[]> {
   return (await disk.list()).map(({ path }) => path).toSorted();

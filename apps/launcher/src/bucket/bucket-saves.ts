@@ -6,10 +6,13 @@ import type { CheckpointFault } from '@coxswain/api-types';
 import { halfUploadedSaves } from '@coxswain/checkpoint';
 import {
   type CheckpointStore,
+  copyListed,
   copySave,
   deleteSave,
+  hasListed,
   hasSave,
   leftByUploads,
+  type ListedSave,
   SaveDiffers,
   StoreError,
   type SaveToCopy,
@@ -98,15 +101,16 @@ export class BucketSaves {
   }
 
   /** Downloads a checkpoint, unless the disk has it. Returns why it could not. */
-  async download(save: SaveToCopy): Promise<DownloadProblem | undefined> {
+  async download(save: SaveToCopy | ListedSave): Promise<DownloadProblem | undefined> {
     const { bucket, disk, logLine } = this.#options;
     const startMs = this.#nowMs();
     const place = `${bucket.location}/${save.folder}`;
     this.#copies.add(save.folder);
     for (let tried = 1; ; tried++) {
       try {
-        if (await hasSave(disk, save)) return undefined;
-        await copySave(save, { from: bucket, to: disk, onProgress: this.#progressOf(place) });
+        if (await isThere(disk, save)) return undefined;
+        const options = { from: bucket, to: disk, onProgress: this.#progressOf(place) };
+        await ('filesSha256' in save ? copyListed(save, options) : copySave(save, options));
         logLine(`${place} is on the node after ${this.#secondsSince(startMs)} s.`);
         return undefined;
       } catch (error) {
@@ -156,6 +160,10 @@ export class BucketSaves {
   #secondsSince(startMs: number): string {
     return ((this.#nowMs() - startMs) / 1000).toFixed(1);
   }
+}
+
+function isThere(disk: CheckpointStore, save: SaveToCopy | ListedSave): Promise<boolean> {
+  return 'filesSha256' in save ? hasListed(disk, save) : hasSave(disk, save);
 }
 
 /** What another try in the same pod does not change. */

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { POD_ENV } from '@coxswain/api-types';
-import { openStore } from '@coxswain/checkpoint-store';
+import { type CheckpointStore, openStore } from '@coxswain/checkpoint-store';
 import type { Settings } from '../program/settings.ts';
 import { BucketSaves } from './bucket-saves.ts';
 
@@ -12,13 +12,22 @@ export async function openBucket(
   logLine: (sentence: string) => void,
 ): Promise<BucketSaves | undefined> {
   if (bucket === undefined) return undefined;
-  const { uri, endpoint, region, credentials } = bucket;
   await mkdir(checkpointMount, { recursive: true });
   return new BucketSaves({
-    bucket: await openStore(uri, { endpoint, region, ...(credentials === undefined ? {} : { credentials }) }),
+    bucket: await openBucketStore(bucket),
     disk: await openStore(checkpointMount, {}),
     logLine,
   });
+}
+
+/** The bucket itself. */
+export async function openBucketStore({
+  uri,
+  endpoint,
+  region,
+  credentials,
+}: NonNullable<Settings['bucket']>): Promise<CheckpointStore> {
+  return await openStore(uri, { endpoint, region, ...(credentials === undefined ? {} : { credentials }) });
 }
 
 /** Without the credentials of the bucket: ranks do not need them, and may have others for their data. */

@@ -3,7 +3,14 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { type DeletionAnswer, DeletionQuestion, POD_PATHS } from '@coxswain/api-types';
-import { CheckpointManifest, deletionOf, MANIFEST_FILE, type StoredFile } from '@coxswain/checkpoint';
+import {
+  CheckpointManifest,
+  deletionOf,
+  isPartFile,
+  MANIFEST_FILE,
+  type StoredFile,
+  UPLOAD_FILE,
+} from '@coxswain/checkpoint';
 import { type CheckpointStore, deleteSave, DirectoryStore } from '@coxswain/checkpoint-store';
 import { safeText } from '@coxswain/safe-text';
 
@@ -12,7 +19,7 @@ const MAX_REASON_CHARACTERS = 512;
 
 /** Where the worker reads and deletes. */
 export interface DeletionPlaces {
-  /** The whole claim, read-only. */
+  /** The whole claim, read-only, or the bucket. */
   readonly claim: CheckpointStore;
   /** Holds the save as its folder `folder`, and is the only place to delete from. */
   readonly saves: CheckpointStore;
@@ -21,24 +28,41 @@ export interface DeletionPlaces {
 
 type SaveInClaim = DeletionQuestion['save'];
 
+/** Opens the bucket that the environment names; undefined: it names none. */
+export type OpenBucket = () => Promise<CheckpointStore | undefined>;
+
 /** Answers the question and returns the exit code. An answer that says why nothing was deleted is one too. */
-export async function runDeletion(question: string, environment: NodeJS.ProcessEnv): Promise<number> {
-  const places: DeletionPlaces = {
-    claim: new DirectoryStore(POD_PATHS.checkpoints),
-    saves: new DirectoryStore(dirname(POD_PATHS.save)),
-    folder: basename(POD_PATHS.save),
-  };
-  const answer = await answerOf(question, places);
+export async function runDeletion(
+  question: string,
+  environment: NodeJS.ProcessEnv,
+  openBucket: OpenBucket = () => Promise.resolve(undefined),
+): Promise<number> {
+  const answer = await answerOf(question, openBucket);
   writeFileSync(environment['COXSWAIN_TERMINATION_LOG'] ?? POD_PATHS.terminationMessage, JSON.stringify(answer));
   return 0;
 }
 
-async function answerOf(question: string, places: DeletionPlaces): Promise<DeletionAnswer> {
+async function answerOf(text: string, openBucket: OpenBucket): Promise<DeletionAnswer> {
   try {
-    return await deleteCheckpoint(DeletionQuestion.parse(JSON.parse(question)), places);
+    const question = DeletionQuestion.parse(JSON.parse(text));
+    return await deleteCheckpoint(question, await placesOf(question, openBucket));
   } catch (error) {
     return keptBecause(error instanceof Error ? error.message : String(error));
   }
+}
+
+/** Without its bucket every save would look gone. */
+async function placesOf({ isInBucket, save }: DeletionQuestion, openBucket: OpenBucket): Promise<DeletionPlaces> {
+  if (isInBucket === true) {
+    const bucket = await openBucket();
+    if (bucket === undefined) throw new Error('no bucket is named in its environment');
+    return { claim: bucket, saves: bucket, folder: save.path };
+  }
+  return {
+    claim: new DirectoryStore(POD_PATHS.checkpoints),
+    saves: new DirectoryStore(dirname(POD_PATHS.save)),
+    folder: basename(POD_PATHS.save),
+  };
 }
 
 /**
@@ -128,7 +152,8 @@ async function differenceOf(
     return changed === undefined ? undefined : `${changed.path} is missing or has another size`;
   }
   const listed = new Set([MANIFEST_FILE, ...manifest.data.files.map(({ path }) => path)]);
-  const other = files.find(({ path }) => !listed.has(path));
+  // An upload that was killed after it wrote the manifest left its marks.
+  const other = files.find(({ path }) => !listed.has(path) && path !== UPLOAD_FILE && !isPartFile(path));
   return other === undefined ? undefined : `${other.path} was put into its folder later`;
 }
 

@@ -193,7 +193,8 @@ class SaveReader {
   }
 }
 
-function checkRoom(path: string, bytes: number): void {
+/** Rejects a read for whose metadata the container has too little memory left. */
+export function checkRoom(path: string, bytes: number): void {
   if (bytes < LARGE_READ_BYTES) return;
   const room = memoryRoom();
   if (room !== undefined && room < bytes * MEMORY_PER_BYTE) throw new TooLittleMemory(path, bytes, room);

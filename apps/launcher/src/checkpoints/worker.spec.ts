@@ -64,13 +64,11 @@ it.each<[what: string, question: (save: { directory: string; manifestSha256: str
   expect((await answer(asked)).unread).toMatch(unread);
 });
 
-it('answers what kept the checkpoint from being brought to the pod', async () => {
+it('asks the bucket of the checkpoint, and answers why it cannot be read', async () => {
   const { directory, manifestSha256 } = aDcpCheckpointIn(root);
   const path = join(root, 'termination-log');
   const question = JSON.stringify({ directory: join(root, directory), manifestSha256, level: 'V3' });
-  await runWorker(question, { COXSWAIN_TERMINATION_LOG: path }, () =>
-    Promise.resolve({ version: 1, unread: 'denied' }),
-  );
+  await runWorker(question, { COXSWAIN_TERMINATION_LOG: path }, () => Promise.reject(new Error('denied')));
   expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ version: 1, unread: 'denied' });
 });
 

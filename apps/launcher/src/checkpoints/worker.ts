@@ -9,41 +9,37 @@ import {
 } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
 import { realFiles } from './checkpoint-files.ts';
-import type { CheckpointOnDisk } from './checkpoint-verification.ts';
 import { type AdoptedInspection, inspectAdopted } from './inspect-adopted.ts';
 import { inspectSave, type SaveInspection } from './inspect-save.ts';
 
 const MAX_REASON_CHARACTERS = 512;
 
-/** Brings a checkpoint to where it can be read. Returns the answer if that is impossible. */
-export type Prepare = (checkpoint: CheckpointOnDisk) => Promise<WorkerAnswer | undefined>;
+/** Verifies a checkpoint where it is. */
+export type Verify = (
+  checkpoint: Omit<WorkerQuestion, 'level'>,
+  options: Pick<WorkerQuestion, 'level'>,
+) => Promise<SaveInspection & Partial<AdoptedInspection>>;
 
-/** Answers the question and returns the exit code. An answer that says why nothing was read is one too. */
+/** Answers the question and returns the exit code. An answer that says why nothing was read is one too. `inBucket`: undefined if the checkpoint is in a claim. */
 export async function runWorker(
   question: string,
   environment: NodeJS.ProcessEnv,
-  prepare: Prepare = () => Promise.resolve(undefined),
+  inBucket?: Verify | undefined,
 ): Promise<number> {
-  const answer = fitAnswer(await answerOf(question, { node: environment[POD_ENV.nodeName], prepare }));
+  const answer = fitAnswer(
+    await answerOf(question, { node: environment[POD_ENV.nodeName], verify: inBucket ?? inClaim }),
+  );
   writeFileSync(environment['COXSWAIN_TERMINATION_LOG'] ?? POD_PATHS.terminationMessage, JSON.stringify(answer));
   return 0;
 }
 
 async function answerOf(
   question: string,
-  { node, prepare }: { readonly node: string | undefined; readonly prepare: Prepare },
+  { node, verify }: { readonly node: string | undefined; readonly verify: Verify },
 ): Promise<WorkerAnswer> {
   try {
     const { level, ...checkpoint } = WorkerQuestion.parse(JSON.parse(question));
-    const { directory, manifestSha256 } = checkpoint;
-    const options = { level, by: 'Worker', files: realFiles, onAnswer: () => undefined } as const;
-    const problem = manifestSha256 === undefined ? undefined : await prepare({ directory, manifestSha256 });
-    if (problem !== undefined) return problem;
-    const inspection: SaveInspection & Partial<AdoptedInspection> =
-      manifestSha256 === undefined
-        ? await inspectAdopted(directory, options)
-        : await inspectSave({ directory, manifestSha256 }, options);
-    const { verification, contents, files } = inspection;
+    const { verification, contents, files } = await verify(checkpoint, { level });
     if (verification === undefined) return { version: 1, unread: 'no reader knows the format of this checkpoint' };
     const onNode = { ...verification, ...(node === undefined ? {} : { node }) };
     return {
@@ -57,6 +53,13 @@ async function answerOf(
     return { version: 1, unread: safeText(why, MAX_REASON_CHARACTERS) };
   }
 }
+
+const inClaim: Verify = async ({ directory, manifestSha256 }, { level }) => {
+  const options = { level, by: 'Worker', files: realFiles, onAnswer: () => undefined } as const;
+  return manifestSha256 === undefined
+    ? await inspectAdopted(directory, options)
+    : await inspectSave({ directory, manifestSha256 }, options);
+};
 
 /** The kubelet cuts a longer message, and then it is no JSON. Groups of tensors go first, then findings, then the contents: the verdict stays. */
 export function fitAnswer(answer: WorkerAnswer): WorkerAnswer {

@@ -6,6 +6,7 @@ import {
   EXIT_CODES,
   LISTENED_PARTS,
   POD_ENV,
+  POD_PATHS,
   type RankAssignment,
   type SavedCheckpoint,
   type StepReport,
@@ -13,7 +14,9 @@ import {
 import { type CheckpointStore, openStore } from '@coxswain/checkpoint-store';
 import { findEnginePython, waitFor } from '@coxswain/local-cluster';
 import { type ObjectStore, startObjectStore } from '@coxswain/test-harness';
-import { prepareFromBucket } from '../bucket/prepare-from-bucket.ts';
+import { openBucketStore } from '../bucket/open-bucket.ts';
+import { verifyInBucket } from '../bucket/verify-in-bucket.ts';
+import { bucketIn } from '../program/settings.ts';
 import { anAuthority, aWholeGang, FakeOperator } from '../testing/fake-operator.ts';
 import { LauncherProcess } from '../testing/launcher-process.ts';
 
@@ -179,19 +182,20 @@ describe('a job that keeps its checkpoints in a bucket', () => {
   });
 
   it('is read by a pod that verifies', async () => {
-    const mount = mkdtempSync(join(directory, 'worker-'));
-    const asked = { directory: join(mount, RUN, 'epoch-1', newest.directory), manifestSha256: newest.manifestSha256 };
+    const { manifestSha256 } = newest;
+    const asked = { directory: join(POD_PATHS.checkpoints, RUN, 'epoch-1', newest.directory), manifestSha256 };
     const environment = {
       [POD_ENV.bucket]: JSON.stringify({ uri: bucket.location, endpoint: objects.endpoint }),
       [POD_ENV.bucketKeyId]: CREDENTIALS.accessKeyId,
       [POD_ENV.bucketKey]: CREDENTIALS.secretAccessKey,
     };
-    expect(await prepareFromBucket(asked, environment, mount)).toBeUndefined();
-    expect(readdirSync(asked.directory)).toHaveLength(newest.files + 1);
+    const settings = bucketIn(environment);
+    const store = settings && (await openBucketStore(settings));
+    if (store === undefined) throw new Error('the environment names a bucket');
+    const { verification, contents } = await verifyInBucket(store, asked, { level: 'V2' });
+    expect([verification, contents?.step]).toMatchObject([{ level: 'V2', verdict: 'sound' }, newest.step]);
     const other = { ...asked, manifestSha256: 'f'.repeat(64) };
-    expect(await prepareFromBucket(other, environment, mount)).toMatchObject({
-      unread: expect.stringContaining('SHA-256') as string,
-    });
+    await expect(verifyInBucket(store, other, { level: 'V2' })).rejects.toThrow(/SHA-256/);
   });
 
   it('blames neither the checkpoint nor its files if the bucket does not exist', async () => {

@@ -372,7 +372,9 @@ describe('the bytes of a save', () => {
     const launcher = await launch([operator.url], {
       engine: `while [ ! -e ready ]; do sleep 0.02; done; cat facts >&3; ${UNTIL_END}`,
     });
-    writeFileSync(launcher.path('facts'), `${JSON.stringify(aDcpCheckpointIn(launcher.directory, spoil))}\n`);
+    const step = { kind: 'step', step: 20, loss: 2.5, tokens: 64, stepTimeMs: 1 };
+    const facts = [step, aDcpCheckpointIn(launcher.directory, spoil)];
+    writeFileSync(launcher.path('facts'), facts.map((fact) => `${JSON.stringify(fact)}\n`).join(''));
     writeFileSync(launcher.path('ready'), '');
     const reported = (): readonly object[] => operator.ofKind('checkpointSaved').map(({ checkpoint }) => checkpoint);
     await eventually(
@@ -385,7 +387,17 @@ describe('the bytes of a save', () => {
   }
 
   it('are reported with the save, and to an operator that does not read them are not', async () => {
-    const [newer, older] = await Promise.all([saved(), saved(undefined, [])]);
+    const [newest, newer, older] = await Promise.all([
+      saved(undefined, ['contents', 'progress']),
+      saved(),
+      saved(undefined, []),
+    ]);
+    const progress = { loss: 2.5, lossStep: 20, tokens: 20 * 64, fromStep: 0 };
+    expect([newest.reported, newer.reported, older.reported]).toMatchObject([
+      [{ progress }],
+      [expect.not.objectContaining({ progress })],
+      [expect.not.objectContaining({ progress })],
+    ]);
     const inspected = { verification: { verdict: 'sound', by: 'Launcher' }, contents: { tensors: 6 } };
     expect(newer.reported).toMatchObject([{ step: 20, ...inspected }]);
     expect(older.reported).toMatchObject([{ step: 20 }]);

@@ -111,7 +111,10 @@ export async function resumeProblem(
   const { manifestSha256, filesSha256 } = resume;
   const problem = isOnAnotherClaim(resume)
     ? undefined
-    : await bucket?.download({ folder: resume.path, manifestSha256 });
+    : await bucket?.download({
+        folder: resume.path,
+        ...(filesSha256 === undefined ? { manifestSha256 } : { filesSha256 }),
+      });
   if (problem !== undefined) return downloadVerdict(problem, resume.path);
   const ranks = { ranks: ranksOf(assignment), worldSize };
   const outcome = await verifyResumedInProcess(

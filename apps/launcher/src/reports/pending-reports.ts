@@ -9,7 +9,12 @@ export const MAX_WAITING_STEPS = 300;
 const MAX_IMPORTANT = 256;
 
 /** The report as an operator of the release before reads it, and as short as a termination message needs it. */
-export function withoutInspection({ verification: _1, contents: _2, ...saved }: SavedCheckpoint): SavedCheckpoint {
+export function withoutInspection({
+  verification: _1,
+  contents: _2,
+  progress: _3,
+  ...saved
+}: SavedCheckpoint): SavedCheckpoint {
   return saved;
 }
 

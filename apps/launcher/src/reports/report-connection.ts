@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   LISTENS_TO_CONTENTS,
+  LISTENS_TO_PROGRESS,
   LISTENS_TO_NOT_FINITE,
   MAX_REPORT_BYTES,
   type OperatorMessage,
@@ -10,6 +11,7 @@ import {
   UNREACHABLE_LEADER_HEADER,
   type LauncherMessage,
   type PodStacks,
+  type SavedCheckpoint,
   type StepReport,
 } from '@coxswain/api-types';
 import WebSocket from 'ws';
@@ -144,12 +146,17 @@ export class ReportConnection {
 
   /** Removes optional parts that the connected operator does not read: a report may be sent to another operator than it was made for. */
   #readable(draft: Draft): Draft {
-    if (draft.kind === 'checkpointSaved' && !this.listensTo(LISTENS_TO_CONTENTS))
-      return { ...draft, checkpoint: withoutInspection(draft.checkpoint) };
+    if (draft.kind === 'checkpointSaved') return { ...draft, checkpoint: this.#readableSave(draft.checkpoint) };
     if (this.listensTo(LISTENS_TO_NOT_FINITE)) return draft;
     const plain = ({ notFinite: _, ...report }: StepReport): StepReport => report;
     if (draft.kind === 'step') return { ...draft, report: plain(draft.report) };
     return draft.kind === 'steps' ? { ...draft, reports: draft.reports.map(plain) } : draft;
+  }
+
+  #readableSave(saved: SavedCheckpoint): SavedCheckpoint {
+    if (!this.listensTo(LISTENS_TO_CONTENTS)) return withoutInspection(saved);
+    const { progress: _, ...plain } = saved;
+    return this.listensTo(LISTENS_TO_PROGRESS) ? saved : plain;
   }
 
   #howStepsGo(): 'each' | 'gathered' | 'later' {

@@ -96,6 +96,7 @@ export class Reporter {
       report,
       bucket,
       gang: () => gangOf(this.#incarnations.assignment, this.#options.engineSaving),
+      progressAt: (step) => this.#steps.progress.at(step),
       readsVerdicts: () => this.#connection.lastListenedTo(LISTENS_TO_CONTENTS),
     });
     this.facts = new FactReporter({
@@ -159,7 +160,7 @@ export class Reporter {
     this.#repeated.forget('reaped', 'trained');
     this.#pending.forgetReaped();
     this.#heartbeats.begin();
-    this.#steps.begin(parseRanks(assignment.ranks, MAX_RANKS_PER_POD).length);
+    this.#steps.begin(parseRanks(assignment.ranks, MAX_RANKS_PER_POD).length, assignment.resume?.step ?? 0);
     this.#savedCheckpoints.begin();
     this.facts.begin();
     this.#rendezvous = undefined;

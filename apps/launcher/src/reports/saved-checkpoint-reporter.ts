@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { SavedCheckpoint } from '@coxswain/api-types';
+import type { SavedCheckpoint, SavedProgress } from '@coxswain/api-types';
 import { hasReader } from '@coxswain/checkpoint';
 import { isBroken, type SaveInspection } from '../checkpoints/inspect-save.ts';
 import { inspectSaveInProcess, isMountSilent, verifySavedInProcess } from '../checkpoints/verifier-process.ts';
@@ -40,6 +40,8 @@ export interface SavedCheckpointReporterOptions {
   readonly report: (draft: Draft) => void;
   /** Whether the operator that was connected last reads verdicts. */
   readonly readsVerdicts: () => boolean;
+  /** Loss and tokens at a step; undefined: no step was reported. */
+  readonly progressAt: (step: number) => SavedProgress | undefined;
   /** Where complete saves go before they are reported; undefined: they stay where they are. */
   readonly bucket: BucketSaves | undefined;
   /** The gang, if its ranks save on the disks of several nodes; undefined: this pod has all ranks. */
@@ -116,8 +118,7 @@ export class SavedCheckpointReporter {
    * reads no verdict would restore it, so it does not hear of it. An inspection that gives up proves nothing.
    */
   async #reportInspected(saved: SavedCheckpoint, saveDirectory: string): Promise<void> {
-    const { report, logLine } = this.#options;
-    const { bucket } = this.#options;
+    const { logLine, bucket } = this.#options;
     const { verification, contents } = hasReader(saved.format) ? await this.#inspect(saved, saveDirectory) : {};
     if (isBroken(verification)) {
       const why = verification?.findings.map(({ message }) => message).join(' ') ?? '';
@@ -133,16 +134,23 @@ export class SavedCheckpointReporter {
       ...(verification === undefined ? {} : { verification }),
       ...(contents === undefined ? {} : { contents }),
     };
-    report({ kind: 'checkpointSaved', checkpoint: { ...saved, ...inspection } });
+    this.#report({ ...saved, ...inspection });
+  }
+
+  /** After the verification, so that the report of its step has come. */
+  #report(checkpoint: SavedCheckpoint): void {
+    const progress = this.#options.progressAt(checkpoint.step);
+    const known = progress === undefined ? {} : { progress };
+    this.#options.report({ kind: 'checkpointSaved', checkpoint: { ...checkpoint, ...known } });
   }
 
   /** Other pods have files of the save: it is verified in the bucket, when all of them are there. */
   async #publish(fact: SavedFact, gang: SavingGang, bucket: BucketSaves): Promise<void> {
     const saved = await this.#unlessAborted((options) => new GangSaves(bucket).publish(fact, gang, options));
     if (saved === undefined) return;
-    const { settings, report } = this.#options;
+    const { settings } = this.#options;
     const inspection = onNode(saved.inspection, settings.nodeName);
-    report({ kind: 'checkpointSaved', checkpoint: { ...saved.checkpoint, ...inspection } });
+    this.#report({ ...saved.checkpoint, ...inspection });
   }
 
   /** The operator waits for the end of the ranks before it starts others in their place, and blames the node if that takes long. */

@@ -3,6 +3,7 @@ import type { StepWords } from '../engine/engine-run.ts';
 import type { StepFact } from '../facts/engine-facts.ts';
 import type { StepLine } from '../step-lines/step-line.ts';
 import { StepCollector } from './step-collector.ts';
+import { TrainingProgress } from './training-progress.ts';
 import { StepThrottle } from './step-throttle.ts';
 
 const POLL_MS = 200;
@@ -18,6 +19,8 @@ export class StepReporter {
   readonly #options: StepReporterOptions;
   readonly #throttle = new StepThrottle<StepReport>(performance.now());
   readonly #timer: NodeJS.Timeout;
+  /** Of the ranks that run, from each step that was reported. */
+  readonly progress = new TrainingProgress();
   #collector = new StepCollector(0);
 
   constructor(options: StepReporterOptions) {
@@ -31,7 +34,8 @@ export class StepReporter {
   }
 
   /** Other ranks start. */
-  begin(rankCount: number): void {
+  begin(rankCount: number, fromStep: number): void {
+    this.progress.begin(fromStep);
     const { stepLines, tokensPerStep } = this.#options.stepWords ?? {};
     this.#collector = new StepCollector(rankCount, {
       hasLines: stepLines !== undefined,
@@ -68,7 +72,10 @@ export class StepReporter {
   }
 
   #offer(reports: readonly StepReport[]): void {
-    for (const report of reports) this.#report(this.#throttle.offer(report, performance.now()));
+    for (const report of reports) {
+      this.progress.note(report);
+      this.#report(this.#throttle.offer(report, performance.now()));
+    }
   }
 
   #report(report: StepReport | undefined): void {

@@ -136,7 +136,10 @@ describe('a report session', () => {
     await setup.receive({ kind: 'hello' });
     expect(setup.sent).toEqual([
       { kind: 'welcome', leaderTerm: 7 },
-      { kind: 'listensTo', parts: ['watermarks', 'notFinite', 'stop', 'processes', 'collectives', 'contents'] },
+      {
+        kind: 'listensTo',
+        parts: ['watermarks', 'notFinite', 'stop', 'processes', 'collectives', 'contents', 'progress'],
+      },
       { kind: 'ack', sequence: 1 },
     ]);
   });
@@ -372,7 +375,7 @@ describe('a report session', () => {
     await setup.receive({ kind: 'hello' });
     expect(setup.sent[1]).toEqual({
       kind: 'listensTo',
-      parts: ['watermarks', 'notFinite', 'stop', 'processes', 'collectives', 'contents'],
+      parts: ['watermarks', 'notFinite', 'stop', 'processes', 'collectives', 'contents', 'progress'],
     });
     const watermark = { step: 1, phase: 'training', phaseAgeMs: 1, groups: [] } as const;
     await setup.receive({ kind: 'heartbeat', ranks: [], watermarks: [{ rank: 0, ...watermark }] });

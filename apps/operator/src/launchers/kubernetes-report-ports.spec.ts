@@ -136,7 +136,10 @@ describe('what ranks have saved', () => {
     const ports = new KubernetesReportPorts({
       client: { get: async <T>() => live as T },
       cache: script.cache,
-      store: { createCheckpoint: async (_job, { name, verification }) => void made.push([name, verification?.by]) },
+      store: {
+        createCheckpoint: async (_job, { name, verification, progress }) =>
+          void made.push([name, verification?.by, progress]),
+      },
       term: () => 1,
       currentLeader: () => undefined,
       checkpointsKept: 2,
@@ -145,7 +148,10 @@ describe('what ranks have saved', () => {
     const pod = { namespace: 'research', jobName: 'tiny', jobUid: job.metadata.uid, epoch: 1, podIndex: 0, ranks: [0] };
     // No launcher may say what only a worker finds.
     const verification = aVerification({ level: 'V3', by: 'Worker' });
-    expect(await ports.recordCheckpoint(pod, { ...save, verification, incarnation: saved })).toBe(want);
-    expect(made).toEqual(want === 'recorded' ? [['tiny-uid-of-t-e1i2-s20', 'Launcher']] : []);
+    const progress = { fromStep: 0, loss: 2, lossStep: 20, tokens: 64 };
+    expect(await ports.recordCheckpoint(pod, { ...save, verification, progress, incarnation: saved })).toBe(want);
+    expect(made).toEqual(
+      want === 'recorded' ? [['tiny-uid-of-t-e1i2-s20', 'Launcher', { loss: 2, lossStep: 20, tokens: 64 }]] : [],
+    );
   });
 });

@@ -13,7 +13,7 @@ import {
   podName,
 } from '@coxswain/api-types';
 import { isNotFound, keyOf, type CurrentLeader, type KubeClient, type KubeObject } from '@coxswain/kube';
-import { isBeyondTraining, isFenced } from '@coxswain/lifecycle';
+import { isBeyondTraining, isFenced, progressOf } from '@coxswain/lifecycle';
 import { isRecordedPlacement } from '@coxswain/scheduling';
 import { toCachedPod, type CachedPod } from '../cluster/cached-pod.ts';
 import { type ClusterCache } from '../cluster/cluster-cache.ts';
@@ -141,7 +141,7 @@ export class KubernetesReportPorts {
    */
   async recordCheckpoint(pod: ReportingPod, saved: SavedByRanks): Promise<'recorded' | 'stale' | 'unwanted'> {
     const { namespace, jobName, jobUid, epoch } = pod;
-    const { step, format, bytes, files, manifestSha256, verification, contents } = saved;
+    const { step, format, bytes, files, manifestSha256, verification, contents, progress } = saved;
     const seen = this.#jobOf(jobUid);
     // No state is kept for a deleted job.
     if (seen === undefined) throw new Error(`the job ${namespace}/${jobName} of UID ${jobUid} is not in the cache`);
@@ -184,8 +184,18 @@ export class KubernetesReportPorts {
       // Only the operator says what a worker found.
       ...(verification === undefined ? {} : { verification: { ...verification, by: 'Launcher' } }),
       ...(contents === undefined ? {} : { contents }),
+      ...(progress === undefined ? {} : { progress: progressOf(progress, this.#baseOf(pod, attempt)) }),
     });
     return 'recorded';
+  }
+
+  /** The checkpoint that the attempt began from, of any job of the namespace. */
+  #baseOf({ namespace }: ReportingPod, { resumedFrom }: Attempt): Checkpoint | undefined {
+    if (resumedFrom === undefined) return undefined;
+    const { checkpoints } = this.#options.cache;
+    const key = keyOf({ metadata: { namespace, name: resumedFrom.checkpoint } } as KubeObject);
+    const cached = checkpoints.cached.get(key);
+    return cached && checkpoints.newest(cached);
   }
 
   #cachedPodOf(pod: PodIdentity): CachedPod | undefined {

@@ -10,8 +10,9 @@ import {
   POD_PATHS,
 } from '@coxswain/api-types';
 import { trainerImageOf, withUnprivilegedUser } from '@coxswain/runtime';
+import { bucketEnvironment } from '../training-job/pod-manifest.ts';
 import { launcherDelivery } from '../training-job/launcher-delivery.ts';
-import { userOf, type WorkerContext } from '../worker-pods/worker-context.ts';
+import { identityOf, userOf, type WorkerContext } from '../worker-pods/worker-context.ts';
 
 /** Where a worker runs, and as whom. */
 export interface DeletionContext extends WorkerContext {
@@ -34,15 +35,17 @@ export function deletionPodName({ metadata }: Checkpoint): string {
 
 /**
  * A pod that deletes one save and can do nothing else: it may write to the folder of this save alone, sees the rest of the claim read-only, and has no token. A
- * save that is thought to be gone is not mounted, because the kubelet would create its folder.
+ * save that is thought to be gone is not mounted, because the kubelet would create its folder. In a bucket the credentials of the job set the limits.
  */
 export function deletionPod(checkpoint: Checkpoint, survivors: readonly Checkpoint[], context: DeletionContext): Json {
   const { metadata, spec, status } = checkpoint;
+  const { bucket } = spec;
   const isMounted = status?.absent === undefined;
   const saveOf = ({ spec: { path, manifestSha256 } }: Checkpoint) => ({ path, manifestSha256 });
   const question: DeletionQuestion = {
     save: saveOf(checkpoint),
     isMounted,
+    ...(bucket === undefined ? {} : { isInBucket: true }),
     survivors: survivors.map(saveOf),
     ...(context.isAgain === true ? { onlyIfBegun: true } : {}),
   };
@@ -53,10 +56,7 @@ export function deletionPod(checkpoint: Checkpoint, survivors: readonly Checkpoi
   };
   const launcher = launcherDelivery({ launcherImage: context.launcherImage, securityContext });
   const template = userOf(context.runtime);
-  const mounts = [
-    { name: VOLUME, mountPath: POD_PATHS.checkpoints, readOnly: true },
-    ...(isMounted ? [{ name: VOLUME, mountPath: POD_PATHS.save, subPath: spec.path }] : []),
-  ];
+  const mounts = bucket === undefined ? mountsOf(checkpoint) : [];
   const pod = {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -71,6 +71,7 @@ export function deletionPod(checkpoint: Checkpoint, survivors: readonly Checkpoi
       restartPolicy: 'Never',
       activeDeadlineSeconds: DELETION_SECONDS,
       automountServiceAccountToken: false,
+      ...identityOf(bucket, context.runtime),
       enableServiceLinks: false,
       tolerations: [{ key: GPU_RESOURCE, operator: 'Exists', effect: 'NoSchedule' }],
       // Otherwise, with fsGroup, the kubelet changes the owner of every file on the volume.
@@ -87,6 +88,7 @@ export function deletionPod(checkpoint: Checkpoint, survivors: readonly Checkpoi
           name: CONTAINERS.trainer,
           image: (context.job && trainerImageOf(context.job.spec, context.runtime)) ?? context.launcherImage,
           command: [POD_PATHS.launcher, DELETE_CHECKPOINT, JSON.stringify(question).replaceAll('$', '$$$$')],
+          env: bucketEnvironment(bucket),
           resources: RESOURCES,
           securityContext: { ...template.trainer, ...securityContext },
           terminationMessagePath: POD_PATHS.terminationMessage,
@@ -94,10 +96,21 @@ export function deletionPod(checkpoint: Checkpoint, survivors: readonly Checkpoi
           volumeMounts: [...launcher.mounts, ...mounts],
         },
       ],
-      volumes: [...launcher.volumes, { name: VOLUME, persistentVolumeClaim: { claimName: spec.claimName } }],
+      volumes: [
+        ...launcher.volumes,
+        ...(bucket === undefined ? [{ name: VOLUME, persistentVolumeClaim: { claimName: spec.claimName } }] : []),
+      ],
     },
   };
   return withUnprivilegedUser(pod, context.runtime, context.user);
+}
+
+function mountsOf({ spec, status }: Checkpoint): readonly Json[] {
+  const isMounted = status?.absent === undefined;
+  return [
+    { name: VOLUME, mountPath: POD_PATHS.checkpoints, readOnly: true },
+    ...(isMounted ? [{ name: VOLUME, mountPath: POD_PATHS.save, subPath: spec.path }] : []),
+  ];
 }
 
 /** Value of the label of these pods. */

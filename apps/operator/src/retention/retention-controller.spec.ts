@@ -24,6 +24,7 @@ interface RawPod extends KubeObject {
     readonly automountServiceAccountToken: boolean;
     readonly containers: readonly {
       readonly command: readonly string[];
+      readonly env?: readonly object[];
       readonly securityContext: unknown;
       readonly volumeMounts: readonly { readonly name: string }[];
     }[];
@@ -67,10 +68,14 @@ class World {
     return this.api.objects(trainingJobsPath())[0]?.metadata.uid ?? 'gone';
   }
 
-  async save(step: number, status: Partial<NonNullable<Checkpoint['status']>> = {}): Promise<void> {
+  async save(
+    step: number,
+    status: Partial<NonNullable<Checkpoint['status']>> = {},
+    spec: Partial<Checkpoint['spec']> = {},
+  ): Promise<void> {
     const { jobUid } = this;
     const path = `tiny-gpt-${jobUid.slice(0, 8)}/epoch-1/step-${step}`;
-    const made = aCheckpoint({ step, jobUid, path });
+    const made = aCheckpoint({ step, jobUid, path, ...spec });
     await this.api.create(checkpointsPath({ namespace }), {
       ...made,
       metadata: { name: made.metadata.name, namespace },
@@ -178,6 +183,32 @@ describe('a save that the policy does not keep', () => {
       { name: 'coxswain-checkpoints', mountPath: '/coxswain/checkpoints', readOnly: true },
       { name: 'coxswain-checkpoints', mountPath: '/coxswain/save', subPath: path },
     ]);
+  });
+
+  it('in a bucket is deleted by a pod that mounts no claim and has the credentials of the job', async () => {
+    const world = new World();
+    const bucket = { uri: 's3://training/runs', credentialsSecret: 'job-bucket' };
+    await world.job(KEEP_ONE);
+    for (const step of [10, 20]) await world.save(step, {}, { claimName: '', bucket });
+    await world.order();
+    const [pod] = world.pods;
+    const [container] = pod?.spec.containers ?? [];
+    expect(JSON.parse(container?.command[2] ?? '')).toMatchObject({
+      isInBucket: true,
+      save: { path: world.checkpoint(10)?.spec.path },
+      survivors: [{ path: world.checkpoint(20)?.spec.path }],
+    });
+    expect([JSON.stringify(pod?.spec.volumes), container?.env]).toEqual([
+      expect.not.stringContaining('persistentVolumeClaim'),
+      expect.arrayContaining([
+        { name: 'COXSWAIN_CHECKPOINT_BUCKET', value: JSON.stringify({ uri: 's3://training/runs' }) },
+        ...['COXSWAIN_CHECKPOINT_BUCKET_KEY_ID', 'COXSWAIN_CHECKPOINT_BUCKET_KEY'].map(
+          (name) => expect.objectContaining({ name, valueFrom: expect.anything() as object }) as object,
+        ),
+      ]),
+    ]);
+    await world.ends(DELETED);
+    expect([world.checkpoint(10), world.errors]).toEqual([undefined, []]);
   });
 
   it.each<[what: string, change: (world: World) => Promise<void>]>([

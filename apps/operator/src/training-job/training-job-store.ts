@@ -31,18 +31,22 @@ export interface ComputeDomainName {
 }
 
 /** A Checkpoint that is to be made, with what is known of its bytes. */
-export interface NewCheckpoint extends Pick<CheckpointResourceStatus, 'verification' | 'contents'> {
+export interface NewCheckpoint extends Pick<CheckpointResourceStatus, 'verification' | 'contents' | 'progress'> {
   readonly name: string;
   readonly spec: CheckpointResourceSpec;
 }
 
-type Inspection = Pick<CheckpointResourceStatus, 'verification' | 'contents' | 'files' | 'retention' | 'absent'>;
+type Inspection = Pick<
+  CheckpointResourceStatus,
+  'verification' | 'contents' | 'progress' | 'files' | 'retention' | 'absent'
+>;
 
 /** What a status says of the bytes, and of retention. Whatever else is found about a checkpoint leaves it as it is. */
-export function inspectionOf({ verification, contents, files, retention, absent }: Inspection): Inspection {
+export function inspectionOf({ verification, contents, progress, files, retention, absent }: Inspection): Inspection {
   return {
     ...(verification === undefined ? {} : { verification }),
     ...(contents === undefined ? {} : { contents }),
+    ...(progress === undefined ? {} : { progress }),
     ...(files === undefined ? {} : { files }),
     ...(retention === undefined ? {} : { retention }),
     ...(absent === undefined ? {} : { absent }),

@@ -27,9 +27,9 @@ function keyOfSecret(key: string): object {
 }
 
 describe('a pod that verifies a checkpoint in a bucket', () => {
-  it('downloads it to a disk of the node, with the credentials of the job', () => {
+  it('mounts no volume for it, and has the credentials of the job', () => {
     const spec = specOf({ ...BUCKET, credentialsSecret: 'job-bucket' });
-    expect(spec['volumes']).toContainEqual({ name: 'coxswain-checkpoints', emptyDir: {} });
+    expect(JSON.stringify(spec)).not.toContain('coxswain-checkpoints');
     expect(spec).not.toHaveProperty('serviceAccountName');
     expect(spec).toMatchObject({
       automountServiceAccountToken: false,
@@ -43,7 +43,6 @@ describe('a pod that verifies a checkpoint in a bucket', () => {
         },
       ],
     });
-    expect(JSON.stringify(spec)).toContain('"mountPath":"/coxswain/checkpoints","readOnly":false');
   });
 
   it('has the identity of the trainer if no Secret is named', () => {

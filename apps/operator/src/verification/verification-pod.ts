@@ -2,7 +2,6 @@ import {
   ANNOTATIONS,
   API_GROUP_VERSION,
   type Checkpoint,
-  type CheckpointBucket,
   CONTAINERS,
   GPU_RESOURCE,
   INSPECT_CHECKPOINT,
@@ -10,14 +9,13 @@ import {
   LABELS,
   POD_ENV,
   POD_PATHS,
-  type RuntimeSnapshot,
   type WorkerQuestion,
 } from '@coxswain/api-types';
 import type { WantedVerification } from '@coxswain/lifecycle';
 import { trainerImageOf, withUnprivilegedUser } from '@coxswain/runtime';
 import { bucketEnvironment } from '../training-job/pod-manifest.ts';
 import { launcherDelivery } from '../training-job/launcher-delivery.ts';
-import { record, userOf, type WorkerContext } from '../worker-pods/worker-context.ts';
+import { identityOf, userOf, type WorkerContext } from '../worker-pods/worker-context.ts';
 import { MOST_SECONDS } from '../worker-pods/worker-pod.ts';
 
 const VOLUME = 'coxswain-checkpoints';
@@ -48,6 +46,7 @@ export function workerPod({ checkpoint, level, otherThan }: WantedVerification, 
   const launcher = launcherDelivery({ launcherImage: context.launcherImage, securityContext });
   const question: WorkerQuestion = { directory: `${POD_PATHS.checkpoints}/${path}`, ...whole, level };
   const template = userOf(context.runtime);
+  const claim = claimOf(spec);
   const pod = {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -82,31 +81,22 @@ export function workerPod({ checkpoint, level, otherThan }: WantedVerification, 
           securityContext: { ...template.trainer, ...securityContext },
           terminationMessagePath: POD_PATHS.terminationMessage,
           terminationMessagePolicy: 'File',
-          volumeMounts: [
-            ...launcher.mounts,
-            { name: VOLUME, mountPath: POD_PATHS.checkpoints, readOnly: bucket === undefined },
-          ],
+          volumeMounts: [...launcher.mounts, ...claim.mounts],
         },
       ],
-      volumes: [...launcher.volumes, { name: VOLUME, ...sourceOf(spec) }],
+      volumes: [...launcher.volumes, ...claim.volumes],
     },
   };
   return withUnprivilegedUser(pod, context.runtime, context.user);
 }
 
-/**
- * Read-only in both places: with fsGroup, the kubelet would change the owner of files on a volume that it may write. From a bucket the pod downloads the
- * checkpoint to a disk of the node.
- */
-function sourceOf({ claimName, bucket }: Checkpoint['spec']): Json {
-  return bucket === undefined ? { persistentVolumeClaim: { claimName, readOnly: true } } : { emptyDir: {} };
-}
-
-/** The account whose identity reads the bucket if no Secret does. */
-function identityOf(bucket: CheckpointBucket | undefined, runtime: RuntimeSnapshot | undefined): Json {
-  const { serviceAccountName } = record(record(runtime?.template)['spec']);
-  const isNeeded = bucket !== undefined && bucket.credentialsSecret === undefined;
-  return isNeeded && serviceAccountName !== undefined ? { serviceAccountName } : {};
+/** Read-only in both places: with fsGroup, the kubelet would change the owner of files on a volume that it may write. From a bucket the pod reads ranges. */
+function claimOf({ claimName, bucket }: Checkpoint['spec']): Readonly<Record<'volumes' | 'mounts', readonly Json[]>> {
+  if (bucket !== undefined) return { volumes: [], mounts: [] };
+  return {
+    volumes: [{ name: VOLUME, persistentVolumeClaim: { claimName, readOnly: true } }],
+    mounts: [{ name: VOLUME, mountPath: POD_PATHS.checkpoints, readOnly: true }],
+  };
 }
 
 /** The size of an adopted checkpoint is not known before it was read once. */

@@ -1,4 +1,4 @@
-import { CONTAINERS, type RuntimeSnapshot, type TrainingJob } from '@coxswain/api-types';
+import { type CheckpointBucket, CONTAINERS, type RuntimeSnapshot, type TrainingJob } from '@coxswain/api-types';
 
 /** Where a worker runs, and as whom. */
 export interface WorkerContext {
@@ -32,6 +32,13 @@ export function userOf(runtime: RuntimeSnapshot | undefined): {
     trainer: userFields(trainer['securityContext']),
     ...(secrets === undefined ? {} : { imagePullSecrets: secrets }),
   };
+}
+
+/** The account whose identity reaches the bucket if no Secret does. */
+export function identityOf(bucket: CheckpointBucket | undefined, runtime: RuntimeSnapshot | undefined): Json {
+  const { serviceAccountName } = record(record(runtime?.template)['spec']);
+  const isNeeded = bucket !== undefined && bucket.credentialsSecret === undefined;
+  return isNeeded && serviceAccountName !== undefined ? { serviceAccountName } : {};
 }
 
 function userFields(context: unknown): Json {

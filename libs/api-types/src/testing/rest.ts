@@ -157,6 +157,7 @@ export function aCheckpointRecord(overrides: Partial<CheckpointRecord> = {}): Ch
     message: null,
     verification: null,
     contents: null,
+    progress: null,
     pin: null,
     retention: null,
     isBeingDeleted: false,

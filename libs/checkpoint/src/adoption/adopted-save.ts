@@ -1,5 +1,5 @@
 /** What is known of a checkpoint that a user adopted, and what must be the same when a job resumes from it? */
-import { type Checkpoint, isAdopted, NO_MANIFEST } from '@coxswain/api-types';
+import { type Checkpoint, type CheckpointLocation, isAdopted, NO_MANIFEST } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import { stepOfDirectory } from '../formats/formats.ts';
 import { isFoundBroken } from '../newest-restorable.ts';
@@ -39,9 +39,30 @@ export function comparedFileList(checkpoint: Checkpoint): string | undefined {
   return files?.manifestSha256 === undefined ? files?.sha256 : undefined;
 }
 
-/** Why no job can resume from the adopted checkpoint, completing "which ..."; undefined: jobs can, or a job saved it. */
-export function adoptionProblem(checkpoint: Checkpoint): string | undefined {
+/**
+ * Where a job that saves to `location` finds the checkpoint, below its own mount or prefix. Undefined: it is in a bucket, or below a prefix, that the job does
+ * not have. An adopted one in a claim is mounted where it is.
+ */
+export function pathForJob({ spec }: Checkpoint, location: CheckpointLocation | undefined): string | undefined {
+  const { bucket, path } = spec;
+  if (bucket === undefined) return path;
+  const own = location?.bucket;
+  if (own === undefined || own.endpoint !== bucket.endpoint) return undefined;
+  if (bucket.uri === own.uri) return path;
+  return bucket.uri.startsWith(`${own.uri}/`) ? `${bucket.uri.slice(own.uri.length + 1)}/${path}` : undefined;
+}
+
+/**
+ * Why no job can resume from the adopted checkpoint, completing "which ..."; undefined: jobs can, or a job saved it. `job`: where a certain job saves; absent:
+ * any job.
+ */
+export function adoptionProblem(
+  checkpoint: Checkpoint,
+  job?: { readonly location: CheckpointLocation | undefined },
+): string | undefined {
   if (!isAdopted(checkpoint)) return undefined;
+  if (job !== undefined && pathForJob(checkpoint, job.location) === undefined)
+    return `is adopted and in bucket ${checkpoint.spec.bucket?.uri ?? ''}, below no prefix of the job; copy it there with coxswain checkpoint export, and adopt the copy`;
   const { verification, contents, message, files } = checkpoint.status ?? {};
   const why = message === undefined ? '' : `: ${message}`;
   if (verification === undefined || files === undefined) return `is adopted and not verified yet${why}`;

@@ -146,6 +146,29 @@ describe('a job that names an adopted checkpoint', () => {
     });
   });
 
+  it.each<[what: string, uri: string, want: string | RegExp]>([
+    ['in the bucket of the job', 's3://training/runs', 'llama/step-700'],
+    ['below the prefix of the job', 's3://training/runs/old', 'old/llama/step-700'],
+    [
+      'in another bucket',
+      's3://other',
+      /spec\.resumeFrom names checkpoint llama, which is adopted and in bucket s3:\/\/other, below/,
+    ],
+    ['beside the prefix of the job', 's3://training/runs-2', /below no prefix of the job; copy it there/],
+  ])('finds one %s', (_what, uri, want) => {
+    const checkpoint = { bucket: { uri: 's3://training/runs' } };
+    const job = aJob({ spec: { resumeFrom: { from: 'llama' }, checkpoint } });
+    const one = adopted(read);
+    const inBucket = { ...one, spec: { ...one.spec, claimName: '', bucket: { uri } } };
+    const seen = observe({ job, checkpoints: [inBucket] });
+    const { next } = situationOf(seen, NOW);
+    if (typeof want !== 'string') return expect(next).toMatchObject({ message: expect.stringMatching(want) as string });
+    expect(next.kind === 'placing' ? next.spec.resume : undefined).toEqual({
+      ...{ checkpoint: 'llama', step: 700, path: want },
+      ...{ manifestSha256: '0'.repeat(64), filesSha256: files.sha256 },
+    });
+  });
+
   it('never marks or deletes its object', () => {
     const seen = restarting({ checkpoints: [adopted({ state: 'Unverified' })], ...asked });
     expect(kinds(decide(seen, NOW).actions)).not.toContain('markCheckpoint');

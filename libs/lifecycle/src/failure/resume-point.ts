@@ -125,7 +125,7 @@ function asTakenBack(checkpoint: Checkpoint): Checkpoint {
 /** Whether that checkpoint is observed to be unusable, or passed over in favour of another one. */
 export function isUseless(name: string, record: JobRecord, facts: Facts): boolean {
   const seen = facts.checkpoints.find(({ metadata }) => metadata.name === name);
-  if (seen !== undefined && (!isOfThisLine(seen, record) || isFoundBroken(seen))) return true;
+  if (seen !== undefined && (!isOfThisLine(seen, record, facts) || isFoundBroken(seen))) return true;
   const standing = standingsOf(record)(name, seen?.status);
   if (standing.kind === 'damaged') return true;
   return standing.kind === 'suspect' && standing.isPassedOver && newestUsable(record, facts)?.metadata.name !== name;
@@ -211,16 +211,16 @@ function pendingRequest(record: JobRecord, facts: Facts): ResumeFrom | undefined
 
 /** Checkpoints since the last answered `spec.resumeFrom`, and the one that it named. An adopted one counts once its request was answered. */
 function ownCheckpoints(record: JobRecord, facts: Facts): readonly Checkpoint[] {
-  return facts.checkpoints.filter((checkpoint) => isOfThisLine(checkpoint, record));
+  return facts.checkpoints.filter((checkpoint) => isOfThisLine(checkpoint, record, facts));
 }
 
-function isOfThisLine(checkpoint: Checkpoint, { resumeFrom }: JobRecord): boolean {
+function isOfThisLine(checkpoint: Checkpoint, { resumeFrom }: JobRecord, { spec: job }: Facts): boolean {
   const { metadata, spec } = checkpoint;
   if (resumeFrom === undefined || metadata.name !== resumeFrom.from) {
     return !isAdopted({ spec }) && (resumeFrom === undefined || spec.epoch >= resumeFrom.epoch);
   }
   // Another one can have been adopted under the same name since.
-  return adoptionProblem(checkpoint) === undefined;
+  return adoptionProblem(checkpoint, { location: job?.checkpoint }) === undefined;
 }
 
 function newestPoint(record: JobRecord, facts: Facts): ResumePoint {
@@ -345,7 +345,8 @@ function requestedPoint(answers: ResumeFrom, record: JobRecord, facts: Facts): R
   const { from } = answers;
   if (from === SCRATCH) return { kind: 'scratch', answers };
   const checkpoint = facts.checkpoints.find(({ metadata }) => metadata.name === from);
-  const problem = problemOf(checkpoint, undefined);
+  const elsewhere = checkpoint && adoptionProblem(checkpoint, { location: facts.spec?.checkpoint });
+  const problem = elsewhere ?? problemOf(checkpoint, undefined);
   if (checkpoint !== undefined && problem === undefined) return { kind: 'checkpoint', checkpoint, answers };
   return none(`spec.resumeFrom names checkpoint ${from}, which ${problem ?? 'cannot be used'}.`, record, facts);
 }
@@ -388,7 +389,9 @@ function none(what: string, record: JobRecord, facts: Facts): ResumePoint {
   const { name } = facts.job.metadata;
   const choice = `Training never begins from scratch by itself: choose with coxswain resume ${name} --from CHECKPOINT (or scratch), or with spec.resumeFrom.`;
   const standings = standingsOf(record);
-  const entries = newestFirst(facts.checkpoints).map((one) => entryOf(one, record, standings));
+  const entries = newestFirst(facts.checkpoints).map((one) =>
+    entryOf(one, { record, standings, isOwn: isOfThisLine(one, record, facts) }),
+  );
   const listed = entries.slice(0, MAX_LISTED).map((entry) => safeText(entry, MAX_ENTRY_CHARACTERS));
   const more = entries.length > MAX_LISTED ? [`${entries.length - MAX_LISTED} older ones`] : [];
   const seen = facts.checkpoints.some((one) => one.metadata.name === record.checkpoint?.name);
@@ -408,10 +411,12 @@ function newestFirst(checkpoints: readonly Checkpoint[]): readonly Checkpoint[] 
 }
 
 /** `step 40 (tiny-gpt-3f1c2b9e-e1-s40): usable; could not be loaded in epoch 3 on node-a (ESTALE)` */
-function entryOf(checkpoint: Checkpoint, record: JobRecord, standings: Standings): string {
+function entryOf(
+  checkpoint: Checkpoint,
+  { record, standings, isOwn }: { readonly record: JobRecord; readonly standings: Standings; readonly isOwn: boolean },
+): string {
   const { name } = checkpoint.metadata;
   const problem = problemOf(checkpoint, standings);
-  const isOwn = isOfThisLine(checkpoint, record);
   const state = problem ?? (isOwn ? 'complete' : 'complete, saved before the last spec.resumeFrom');
   const tries = problem === undefined ? record.attempts.filter((one) => isTryOf(one, name)) : [];
   const tried = tries.map(({ epoch, checkpointFaults }) => `attempt ${epoch}${whereFailed(checkpointFaults)}`);

@@ -73,8 +73,11 @@ it('deletes what is older than the newest verified saves, and names the saves th
   expect(deleted(aView([...TWO, { step: 30, level: 'V1' }]))).toEqual([10]);
 });
 
+it('deletes saves in a bucket by the same rule', () => {
+  expect(deleted(aView(TWO.map((one) => ({ ...one, spec: IN_BUCKET }))))).toEqual([10]);
+});
+
 it.each<[what: string, view: RetentionView, policy: CheckpointRetention | undefined]>([
-  ['the saves are in a bucket', aView(TWO.map((one) => ({ ...one, spec: IN_BUCKET }))), KEEP_ONE],
   ['no policy is written', aView(TWO), undefined],
   ['only V1 shows that the newer one is good', aView([{ step: 10 }, { step: 20, level: 'V1' }]), KEEP_ONE],
   [
@@ -153,6 +156,24 @@ it.each<[what: string, view: RetentionView, why: RegExp]>([
     }),
     /attempt 1 of job other resumes from it/,
   ],
+  [
+    'a placement resumes from by its place in a bucket, whatever prefix its job names',
+    aView(
+      TWO.map((one) => ({ ...one, spec: IN_BUCKET })),
+      {
+        jobs: [aTrainingJob(), jobOf({ checkpoint: { bucket: { uri: 's3://training' } } })],
+        placements: [
+          aPlacement(jobOf({}), {
+            resume: {
+              ...{ checkpoint: 'gone', step: 10, manifestSha256: 'a'.repeat(64) },
+              path: `runs/${aCheckpoint({ step: 10 }).spec.path}`,
+            },
+          }),
+        ],
+      },
+    ),
+    /attempt 1 of job other resumes from it/,
+  ],
   ['a pod reads', aView(TWO, { readByPods: new Set([named(10)]) }), /a pod reads it/],
   [
     'another job began from',
@@ -200,6 +221,18 @@ it.each<[what: string, view: RetentionView, why: RegExp]>([
   ],
 ])('deletes nothing of a job while %s', (_what, view, why) => {
   expect([deleted(view), whyKept(view, 10)]).toEqual([[], expect.stringMatching(why)]);
+});
+
+it('keeps the verified saves with the lowest loss, if the policy says so', () => {
+  const view = aView([
+    { step: 10, status: { progress: { loss: 2, lossStep: 10 } } },
+    { step: 20, status: { progress: { loss: 1.5, lossStep: 20 } } },
+    { step: 30, status: {} },
+    { step: 40, status: { progress: { loss: 3, lossStep: 40 } } },
+  ]);
+  const policy: CheckpointRetention = { keepNewestVerified: 1, keepBestByLoss: 1 };
+  expect(deleted(view, policy)).toEqual([10, 30]);
+  expect(whyKept(view, 20, policy)).toBe('It is one of the 1 verified saves with the lowest loss.');
 });
 
 describe('a deletion that was ordered', () => {

@@ -37,8 +37,6 @@ export function planRetention(
 ): readonly RetentionOf[] {
   const checkpoints = view.checkpoints
     .filter(({ spec, metadata }) => spec.jobUid === jobUid && metadata.deletionTimestamp === undefined)
-    // Workers delete from claims alone.
-    .filter(({ spec }) => spec.bucket === undefined)
     .filter(({ status }) => status?.state !== undefined && status.deletion?.startedAt === undefined)
     .map(asBefore)
     .toSorted(bySave);
@@ -128,7 +126,7 @@ function ofDeletedJob(checkpoints: readonly Checkpoint[], uses: Uses, view: Rete
 
 function retainedSave(checkpoint: Checkpoint, uses: Uses): RetainedSave {
   const { metadata, spec, status } = checkpoint;
-  const { verification, state, absent } = status ?? {};
+  const { verification, state, absent, progress } = status ?? {};
   const pin = metadata.annotations?.[ANNOTATIONS.pin];
   const isThere = state === 'Complete' && absent === undefined;
   return {
@@ -139,6 +137,7 @@ function retainedSave(checkpoint: Checkpoint, uses: Uses): RetainedSave {
       ? { verification: { level: verification.level, verdict: verification.verdict } }
       : {}),
     ...(isThere ? {} : { verification: { level: 'V0', verdict: 'damaged' } }),
+    ...(progress?.loss === undefined ? {} : { loss: progress.loss }),
     isAdopted: !isOwnSave(spec),
     ...(pin === undefined ? {} : { pin: pin === '' ? 'no reason is given' : pin }),
     leases: uses.get(metadata.name) ?? [],

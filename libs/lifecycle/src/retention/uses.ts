@@ -1,5 +1,13 @@
 /** What uses a checkpoint, or is about to? */
-import { type Attempt, type Checkpoint, type Placement, SCRATCH, type TrainingJob } from '@coxswain/api-types';
+import {
+  type Attempt,
+  type Checkpoint,
+  type CheckpointLocation,
+  formatPlace,
+  type Placement,
+  SCRATCH,
+  type TrainingJob,
+} from '@coxswain/api-types';
 import { newestRestorable } from '@coxswain/checkpoint';
 import { wantedVerifications } from '../verification/wanted-verifications.ts';
 import { asBefore } from './record-deletion.ts';
@@ -53,9 +61,11 @@ function noteResume(
   if (resume === undefined) return;
   const why = `attempt ${epoch} of job ${jobName} resumes from it`;
   note(resume.checkpoint, why);
-  const claimName = resume.claimName ?? (job as Partial<TrainingJob> | undefined)?.spec?.checkpoint?.claimName;
+  const ofJob = (job as Partial<TrainingJob> | undefined)?.spec?.checkpoint;
+  const { claimName = ofJob?.claimName, path } = resume;
+  const location = resume.claimName === undefined && ofJob !== undefined ? ofJob : { claimName };
   for (const { metadata, spec } of checkpoints)
-    if (spec.claimName === claimName && isNested(spec.path, resume.path)) note(metadata.name, why);
+    if (isNested(placeOf(spec, spec.path), placeOf(location, path))) note(metadata.name, why);
 }
 
 /** `checkpoints`: of this job. */
@@ -79,7 +89,7 @@ function noteWeights({ metadata: { name }, spec }: TrainingJob, checkpoints: rea
   const { initialWeights: weights } = (spec as Partial<TrainingJob['spec']> | undefined) ?? {};
   if (weights === undefined) return;
   for (const { metadata, spec: saved } of checkpoints)
-    if (saved.claimName === weights.claimName && isNested(saved.path, weights.path))
+    if (isNested(placeOf(saved, saved.path), placeOf(weights, weights.path)))
       note(metadata.name, `job ${name} began from it`);
 }
 
@@ -91,21 +101,25 @@ function isEnded({ epoch }: Placement['spec'], job: TrainingJob | undefined): bo
 
 /** Notes pairs of checkpoints where one lies in the folder of the other. In the order of paths, what a folder holds follows it. */
 function noteSharedFolders(checkpoints: readonly Checkpoint[], note: Note): void {
-  const placeOf = ({ spec }: Checkpoint): string => `${spec.claimName}/${folderOf(spec.path)}`;
-  const inOrder = checkpoints.toSorted((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
+  const folder = ({ spec }: Checkpoint): string => placeOf(spec, spec.path);
+  const inOrder = checkpoints.toSorted((one, other) => (folder(one) < folder(other) ? -1 : 1));
   let outer: Checkpoint | undefined;
   for (const inner of inOrder) {
-    if (outer !== undefined && placeOf(inner).startsWith(placeOf(outer))) {
+    if (outer !== undefined && folder(inner).startsWith(folder(outer))) {
       note(outer.metadata.name, `its folder holds checkpoint ${inner.metadata.name}`);
       note(inner.metadata.name, `it is in the folder of checkpoint ${outer.metadata.name}`);
     } else outer = inner;
   }
 }
 
-/** Whether one path is the other, or is inside it. */
+/** Whether one place is the other, or is inside it. */
 function isNested(one: string, other: string): boolean {
-  const [a, b] = [folderOf(one), folderOf(other)];
-  return a.startsWith(b) || b.startsWith(a);
+  return one.startsWith(other) || other.startsWith(one);
+}
+
+/** Claims and buckets have different names. Prefixes of one bucket can hold each other, and one server can have several endpoints, so the endpoint does not count. */
+function placeOf({ claimName, bucket }: CheckpointLocation, path: string): string {
+  return formatPlace(bucket === undefined ? { claimName } : { bucket }, folderOf(path));
 }
 
 /** With a slash at the end, so that no folder is a prefix of another name. Empty parts and `.` lead nowhere. */

@@ -41,11 +41,7 @@ it.each<[what: string, one: Checkpoint, isRead: boolean]>([
   ],
   ['one in doubt', save({ status: { suspect: { reason: 'Unreadable', evidence: [] } } }), false],
   ['one that is condemned', save({ status: { state: 'Damaged' } }), false],
-  [
-    'one in a bucket: a pod downloads all of it',
-    save({ spec: { claimName: '', bucket: { uri: 's3://training' } } }),
-    false,
-  ],
+  ['one in a bucket', save({ spec: { claimName: '', bucket: { uri: 's3://training' } } }), true],
   ['one of a deleted job', save({ job: 'gone' }), false],
   ['one that is being deleted', save({ deleted: true }), false],
   ['one of a minute ago', save({ status: { verification: { ...V1, at: '2026-01-01T11:59:00Z' } } }), false],

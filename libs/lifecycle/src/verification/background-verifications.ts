@@ -38,8 +38,6 @@ function isDue(checkpoint: Checkpoint, { nowMs, hasJob }: BackgroundBounds): boo
   const { state, suspect, verification } = checkpoint.status ?? {};
   return (
     state === 'Complete' &&
-    // A pod downloads all of it before it reads a part.
-    checkpoint.spec.bucket === undefined &&
     suspect === undefined &&
     verification?.level === 'V1' &&
     verification.verdict === 'sound' &&
@@ -55,8 +53,7 @@ function bytesRead(checkpoints: readonly Checkpoint[], nowMs: number): ReadonlyM
   for (const checkpoint of checkpoints) {
     const { verification } = checkpoint.status ?? {};
     if (verification?.by !== 'Worker' || nowMs - Date.parse(verification.at) >= HOUR_MS) continue;
-    const { bucket, bytes: all } = checkpoint.spec;
-    const bytes = bucket === undefined ? Math.min(verification.readBytes, all) : all;
+    const bytes = Math.min(verification.readBytes, checkpoint.spec.bytes);
     const namespace = namespaceOf(checkpoint);
     read.set(namespace, (read.get(namespace) ?? 0) + bytes);
   }
