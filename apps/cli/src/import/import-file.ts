@@ -4,11 +4,35 @@ import { flatSettings, importConfiguration, isToml, tomlSettings } from '../job-
 import { ImportError } from '../job-import/import-error.ts';
 import { importJob, RECOGNISED, type ImportedJob } from '../job-import/import-job.ts';
 import type { LaunchOptions } from '../job-import/launched-job.ts';
+import type { ReportLine } from '../job-import/import-report.ts';
 import { importBatchScript, isBatchScript } from '../job-import/sbatch.ts';
+import { EXPORTED_JOB } from './exported-job.ts';
+import { jobOfExport } from './job-of-export.ts';
 
 /** Imports a file. Throws an {@link ImportError} that lists what is recognised if the file is something else. */
 export function importFile(text: string, options: LaunchOptions = {}): ImportedJob {
   if (text.trim() === '') throw new ImportError(`The file is empty; expected ${RECOGNISED}.`);
+  const { name, image, nodes, gpusPerNode } = options;
+  const isAsWritten = [name, image, nodes, gpusPerNode].every((option) => option === undefined);
+  const exported = isAsWritten && text.includes(EXPORTED_JOB) ? jobOfExport(text, exportedDocument(text)) : undefined;
+  if (typeof exported === 'object') return exported;
+  const imported = importOther(text, options);
+  return exported === undefined ? imported : { ...imported, report: [...imported.report, CHANGED] };
+}
+
+/** A line for a file that was edited since its export. */
+const CHANGED: ReportLine = {
+  outcome: 'left',
+  from: 'the job that coxswain export wrote into the file',
+  why: 'the file was changed since, so its fields count',
+};
+
+function exportedDocument(text: string): unknown {
+  const [document] = isBatchScript(text) ? [] : documentsOf(text);
+  return document;
+}
+
+function importOther(text: string, options: LaunchOptions): ImportedJob {
   if (isBatchScript(text)) return importBatchScript(text, options);
   if (isHelmTemplate(text))
     throw new ImportError(

@@ -1,5 +1,6 @@
 /** Pods of a gang are alike: several templates of one file become one. */
 import { ImportError } from './import-error.ts';
+import { tokensOf } from './imported-engine.ts';
 import type { ImportReport } from './import-report.ts';
 import { podView, type PodView } from './pod.ts';
 import { rankProgram } from './program.ts';
@@ -55,8 +56,14 @@ function sameProgram(one: PodView, other: PodView): boolean {
   const [words, more] = [one, other].map(({ command, args }) =>
     [...command.items(), ...args.items()].map((word) => word.textOrNumber() ?? ''),
   );
-  const ranks = [words ?? [], more ?? []].map((all) => rankProgram(all, one.command.path));
-  return ranks.every(({ launcher }) => launcher !== undefined) && sameText(ranks[0]?.words, ranks[1]?.words);
+  const known = one.env.flatMap((variable) => {
+    const [name, value] = [variable.at('name').text(), variable.at('value').text()];
+    return name === undefined || value === undefined ? [] : [{ name, value }];
+  });
+  const variables = new Map(known.map(({ name, value }) => [name, value]));
+  const ranks = [words ?? [], more ?? []].map((all) => rankProgram(all, one.command.path, variables));
+  const [first = [], second = []] = ranks.map(({ words: rank }) => tokensOf(rank, known));
+  return ranks.every(({ launcher }) => launcher !== undefined) && sameText(first, second);
 }
 
 /** Names of containers, and labels, tell the templates apart for their own system alone. */

@@ -58,7 +58,9 @@ export function tokensOf(words: readonly string[], variables: Variables): readon
   const known = new Map(variables.map(({ name, value }) => [name, value]));
   const [shell = '', flag = '', script] = words;
   if (/(?:^|\/)(?:ba|da|z|a)?sh$/.test(shell) && /^-\w*c$/.test(flag) && script !== undefined) {
-    const inner = readScript(script, known).commands.flatMap((command) => command.words);
+    const inner = readScript(script, known).commands.flatMap(({ words: one }) =>
+      one[0] === 'exec' ? one.slice(1) : one,
+    );
     return [...inner.map(shellText), ...words.slice(3)];
   }
   return words.map((word) => replaced(word, known));

@@ -19,8 +19,13 @@ export interface Launched {
 const RENDEZVOUS = 'Coxswain sets the rendezvous address of the ranks';
 const STARTS = 'Coxswain starts the ranks itself';
 
-/** Options of a launcher by name: how many words follow. Others have none. */
-type Valued = Readonly<Record<string, number>>;
+/** How many words follow an option of a launcher. */
+type Valued = (name: string) => number;
+
+const valued = (names: string, two = ''): Valued => {
+  const [ones, twos] = [new Set(names.split(' ')), new Set(two.split(' '))];
+  return (name) => (twos.has(name) ? 2 : ones.has(name) ? 1 : 0);
+};
 
 interface ReadOptions {
   readonly given: ReadonlyMap<string, string>;
@@ -31,7 +36,7 @@ interface ReadOptions {
 
 function optionsBefore(
   words: readonly ShellWord[],
-  valued: Valued,
+  countOf: Valued,
   normalise = (name: string): string => name,
 ): ReadOptions {
   const given = new Map<string, string>();
@@ -45,7 +50,7 @@ function optionsBefore(
     }
     const [, written = text, inline] = /^(--?[^=]+)=([^]*)$/.exec(text) ?? [];
     const name = normalise(written);
-    const count = inline !== undefined ? 0 : Object.hasOwn(valued, name) ? (valued[name] ?? 0) : 0;
+    const count = inline === undefined ? countOf(name) : 0;
     const value =
       inline ??
       words
@@ -95,18 +100,7 @@ const ACCELERATE_SWITCHES =
 function accelerateLaunch(words: readonly ShellWord[]): Launched {
   const underscored = (name: string): string =>
     name === '-m' ? '--module' : name.replaceAll('-', '_').replace(/^__/, '--');
-  const read = optionsBefore(
-    words,
-    new Proxy(
-      {},
-      {
-        has: () => true,
-        getOwnPropertyDescriptor: (_, key) => described(String(key)),
-        get: (_, key) => valueCount(String(key)),
-      },
-    ),
-    underscored,
-  );
+  const read = optionsBefore(words, (name) => (ACCELERATE_SWITCHES.test(name) ? 0 : 1), underscored);
   const { given, rest } = read;
   const settings: AccelerateSettings = Object.fromEntries(
     [...given].map(([name, value]) => [name.slice(2), value === '' ? 'true' : value]),
@@ -140,38 +134,8 @@ function accelerateLaunch(words: readonly ShellWord[]): Launched {
   };
 }
 
-function valueCount(name: string): number {
-  return ACCELERATE_SWITCHES.test(name) ? 0 : 1;
-}
-
-function described(name: string): PropertyDescriptor {
-  return { configurable: true, enumerable: true, value: valueCount(name) };
-}
-
-const DEEPSPEED_VALUED: Valued = Object.fromEntries(
-  [
-    '-H',
-    '--hostfile',
-    '-i',
-    '--include',
-    '-e',
-    '--exclude',
-    '--num_nodes',
-    '--min_elastic_nodes',
-    '--max_elastic_nodes',
-    '--num_gpus',
-    '--master_port',
-    '--master_addr',
-    '--node_rank',
-    '--launcher',
-    '--launcher_args',
-    '--ssh_port',
-    '--autotuning',
-    '--bind_core_list',
-    '--venv_script',
-    '--save_pid',
-    '--enable_each_rank_log',
-  ].map((name) => [name, 1]),
+const DEEPSPEED_VALUED = valued(
+  '-H --hostfile -i --include -e --exclude --num_nodes --min_elastic_nodes --max_elastic_nodes --num_gpus --master_port --master_addr --node_rank --launcher --launcher_args --ssh_port --autotuning --bind_core_list --venv_script --save_pid --enable_each_rank_log',
 );
 
 /** `deepspeed`: nodes come from a hostfile where no option gives them. */
@@ -211,53 +175,10 @@ function deepspeedLaunch(words: readonly ShellWord[]): Launched {
   };
 }
 
-const MPI_VALUED: Valued = {
-  ...Object.fromEntries(
-    [
-      '-np',
-      '-n',
-      '-c',
-      '--np',
-      '-H',
-      '-host',
-      '--host',
-      '-hostfile',
-      '--hostfile',
-      '-f',
-      '-machinefile',
-      '--machinefile',
-      '-x',
-      '-N',
-      '-npernode',
-      '--npernode',
-      '-ppn',
-      '-perhost',
-      '-bind-to',
-      '--bind-to',
-      '-map-by',
-      '--map-by',
-      '-rank-by',
-      '--rank-by',
-      '-wdir',
-      '--wdir',
-      '-p',
-      '--ssh-port',
-      '--report-bindings-file',
-      '--output-filename',
-      '--timeout',
-      '--prefix',
-      '--slots',
-      '--launcher',
-      '-genvlist',
-    ].map((name) => [name, 1]),
-  ),
-  '-mca': 2,
-  '--mca': 2,
-  '-gmca': 2,
-  '-pmca': 2,
-  '-genv': 2,
-  '-env': 2,
-};
+const MPI_VALUED = valued(
+  '-np -n -c --np -H -host --host -hostfile --hostfile -f -machinefile --machinefile -x -N -npernode --npernode -ppn -perhost -bind-to --bind-to -map-by --map-by -rank-by --rank-by -wdir --wdir -p --ssh-port --output-filename --timeout --prefix --slots --launcher -genvlist',
+  '-mca --mca -gmca -pmca -genv -env',
+);
 
 /** `mpirun`: ranks in all, ranks of a node, and variables. */
 function mpiLaunch(words: readonly ShellWord[], starter: string): Launched {
@@ -284,48 +205,16 @@ function mpiLaunch(words: readonly ShellWord[], starter: string): Launched {
   };
 }
 
-const SRUN_SWITCHES = new Set([
-  '-l',
-  '-u',
-  '-v',
-  '-K',
-  '-Q',
-  '-E',
-  '--label',
-  '--unbuffered',
-  '--verbose',
-  '--quiet',
-  '--exclusive',
-  '--overlap',
-  '--overcommit',
-  '--kill-on-bad-exit',
-  '--no-kill',
-  '--preserve-env',
-  '--pty',
-  '--container-mount-home',
-  '--no-container-mount-home',
-  '--container-remap-root',
-  '--no-container-remap-root',
-  '--container-writable',
-  '--no-container-entrypoint',
-  '--container-entrypoint',
-  '--multi-prog',
-  '--exact',
-  '--disable-status',
-  '--no-requeue',
-  '--wait',
-]);
+const SRUN_SWITCHES = new Set(
+  '-l -u -v -K -Q -E --label --unbuffered --verbose --quiet --exclusive --overlap --overcommit --kill-on-bad-exit --no-kill --preserve-env --pty --container-mount-home --no-container-mount-home --container-remap-root --no-container-remap-root --container-writable --no-container-entrypoint --container-entrypoint --multi-prog --exact --disable-status --no-requeue'.split(
+    ' ',
+  ),
+);
 
 /** `srun`: tasks are ranks, or nodes if each task starts a launcher of its own. */
 function srunLaunch(words: readonly ShellWord[]): Launched {
-  const names = words.map(({ text }) => text).filter((text) => text.startsWith('-'));
-  const valued = Object.fromEntries(
-    names
-      .filter((name) => !SRUN_SWITCHES.has(name) && !/^-[luvKQE]+$/.test(name) && !/^-[a-zA-Z]\d+$/.test(name))
-      .map((name) => [name, 1]),
-  );
-  const short = (name: string): string => /^-([Nn])(\d+)$/.exec(name)?.[0] ?? name;
-  const read = optionsBefore(words, valued, short);
+  const isAlone = (name: string): boolean => SRUN_SWITCHES.has(name) || /^-(?:[luvKQE]+|[A-Za-z]\d+)$/.test(name);
+  const read = optionsBefore(words, (name) => (isAlone(name) ? 0 : 1));
   const { given, rest } = read;
   const glued = (letter: string): string | undefined =>
     [...given.keys()].map((name) => new RegExp(`^-${letter}(\\d+)$`).exec(name)?.[1]).find((one) => one !== undefined);
@@ -357,37 +246,8 @@ function srunLaunch(words: readonly ShellWord[]): Launched {
   };
 }
 
-const CONTAINER_VALUED: Valued = Object.fromEntries(
-  [
-    '-B',
-    '--bind',
-    '--pwd',
-    '--env',
-    '-e',
-    '-v',
-    '--volume',
-    '--mount',
-    '-w',
-    '--workdir',
-    '--env-file',
-    '--shm-size',
-    '--ulimit',
-    '--gpus',
-    '--network',
-    '--name',
-    '-u',
-    '--user',
-    '--ipc',
-    '--device',
-    '--home',
-    '-H',
-    '--overlay',
-    '--environment',
-    '-m',
-    '--entrypoint',
-    '--cap-add',
-    '--root',
-  ].map((name) => [name, 1]),
+const CONTAINER_VALUED = valued(
+  '-B --bind --pwd --env -e -v --volume --mount -w --workdir --env-file --shm-size --ulimit --gpus --network --name -u --user --ipc --device --home -H --overlay --environment -m --entrypoint --cap-add --root',
 );
 
 /** `singularity exec IMAGE …`, `apptainer`, `docker run IMAGE …`, `enroot start IMAGE …`: the program inside. */
@@ -418,13 +278,13 @@ function containerLaunch(words: readonly ShellWord[], starter: string): Launched
   };
 }
 
-const SAME_PROGRAM: Readonly<Record<string, { readonly skip: RegExp; readonly words: number }>> = {
-  numactl: { skip: /^-/, words: 0 },
-  nice: { skip: /^-/, words: 0 },
-  time: { skip: /^-/, words: 0 },
-  exec: { skip: /^-/, words: 0 },
-  nohup: { skip: /^-/, words: 0 },
-  env: { skip: /^(?:-|[A-Za-z_]\w*=)/, words: 0 },
+const SAME_PROGRAM: Readonly<Record<string, RegExp>> = {
+  numactl: /^-/,
+  nice: /^-/,
+  time: /^-/,
+  exec: /^-/,
+  nohup: /^-/,
+  env: /^(?:-|[A-Za-z_]\w*=)/,
 };
 
 /** The launcher that the words begin with; undefined if they begin with none that is known. torchrun is read elsewhere. */
@@ -445,7 +305,7 @@ export function readLauncher(words: readonly ShellWord[]): Launched | undefined 
   if (/^(?:docker|podman)$/.test(base) && second === 'run') return containerLaunch(words.slice(2), base);
   const same = Object.hasOwn(SAME_PROGRAM, base) ? SAME_PROGRAM[base] : undefined;
   if (same === undefined) return undefined;
-  const skipped = words.slice(1).findIndex(({ text }) => !same.skip.test(text));
+  const skipped = words.slice(1).findIndex(({ text }) => !same.test(text));
   const env = words.slice(1).flatMap(({ text }) => {
     const [, name, value] = /^([A-Za-z_]\w*)=([^]*)$/.exec(text) ?? [];
     return base === 'env' && name !== undefined ? [{ name, value: value ?? '' }] : [];

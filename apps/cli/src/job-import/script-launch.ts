@@ -162,7 +162,7 @@ function unknownNotes(words: readonly string[]): readonly ProgramNote[] {
         why: 'the script does not set it, so its value is not known here',
         todo: name.startsWith('$')
           ? 'every rank would run this command in its pod; write what it stands for into engine.command'
-          : `write its value into engine.command, or set ${name} in engine.env`,
+          : `write its value into engine.command${/^\d/.test(name) ? '' : `, or set ${name} in engine.env`}`,
       },
     ];
   });
@@ -175,8 +175,14 @@ function shellCommand(words: readonly string[]): readonly string[] {
   return ['bash', '-c', `exec ${quoted.join(' ')}`];
 }
 
+/** A command that the shell runs is a script of its own, and keeps its characters. */
+const RUN = new RegExp(`(${UNKNOWN}\\((?:[^()]|\\((?:[^()]|\\([^()]*\\))*\\))*\\))`);
+
 function doubleQuoted(word: string): string {
-  const escaped = word.replaceAll(/(["\\`$])/g, String.raw`\$1`);
+  const escaped = word
+    .split(RUN)
+    .map((part) => (RUN.test(part) ? part : part.replaceAll(/(["\\`$])/g, String.raw`\$1`)))
+    .join('');
   const renamed = escaped.replaceAll(new RegExp(`${UNKNOWN}(\\w+)`, 'g'), (whole, name: string) => {
     const instead = replacementOf(name);
     return instead !== undefined && /^[A-Z_]+$/.test(instead) ? `${UNKNOWN}${instead}` : whole;

@@ -96,6 +96,8 @@ class Scanner {
       this.#isFunctionHead = true;
       return;
     }
+    // The pattern of a case.
+    if (operator === ')' && this.#open.at(-1) === 'branch' && this.#words.length === 1) this.#words = [];
     this.#end(operator);
   }
 

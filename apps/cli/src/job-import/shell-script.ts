@@ -45,12 +45,20 @@ export function readScript(script: string, known: ReadonlyMap<string, Value> = n
   const exported = new Set<string>();
   const commands: ScriptCommand[] = [];
   const conditional: string[] = [];
+  /** Values of branches: a variable that two branches set otherwise is not known. */
+  const chosen = new Map<string, string>();
   for (const command of scanScript(script)) {
     const { assignments, rest } = splitAssignments(command);
     const isConditional = command.within === 'branch' || command.within === 'loop';
     const set = (word: RawWord): string | undefined => {
-      if (isConditional) conditional.push(word.raw.slice(0, 120));
-      return assign(word, variables, isConditional);
+      if (!isConditional) return assign(word, variables, false);
+      conditional.push(word.raw.slice(0, 120));
+      const name = assignedName(word) ?? '';
+      const value = textOf(valueOf(word, variables));
+      const isOther = chosen.has(name) && chosen.get(name) !== value && variables.get(name) === chosen.get(name);
+      if (isOther) variables.set(name, `${UNKNOWN}${name}`);
+      else if (!variables.has(name)) chosen.set(name, value);
+      return assign(word, variables, true);
     };
     if (rest.length === 0) {
       for (const word of assignments) set(word);
@@ -184,7 +192,7 @@ function replacedText(text: string, variables: Map<string, Value>): string {
       if (escaped !== undefined) return escaped;
       if (sum !== undefined) return arithmetic(sum, (one) => numberText(variables.get(one))) ?? `${UNKNOWN}((${sum}))`;
       if (command !== undefined || ticks !== undefined)
-        return `${UNKNOWN}(${(command ?? ticks ?? '').replaceAll(/\s/g, BLANK)})`;
+        return `${UNKNOWN}(${replacedText(command ?? ticks ?? '', variables).replaceAll(/\s/g, BLANK)})`;
       if (name !== undefined) return variableText(name, variables) ?? `${UNKNOWN}${name}`;
       return bracedText(braced ?? '', variables) ?? `${UNKNOWN}{${braced ?? whole}}`;
     }),
