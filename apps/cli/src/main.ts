@@ -12,6 +12,7 @@ import { addCalibrateCommand } from './calibrate/calibrate-command.ts';
 import { addEngineCommands } from './engines/engine-commands.ts';
 import { addFabricCommands } from './fabric/fabric-commands.ts';
 import { addHealthCommands } from './health/health-commands.ts';
+import { addExportCommand } from './import/export-command.ts';
 import { addImportCommand } from './import/import-command.ts';
 import { addInitCommand } from './init/init-command.ts';
 import { addLayoutCommands } from './layouts/layout-commands.ts';
@@ -153,6 +154,7 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   };
   addInitCommand(program, session);
   addImportCommand(program, session);
+  addExportCommand(program, session);
   addReadingCommands(program, session);
   addExplainCommand(program, session);
   addGoodputCommand(program, session);

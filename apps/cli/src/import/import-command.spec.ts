@@ -94,12 +94,8 @@ describe('coxswain import', () => {
     ['neither a file nor a line', () => [], /^Give either a file \(- is standard input\) or --torchrun LINE/],
     ['both', () => ['a.yaml', '--torchrun', 'torchrun a.py'], /either a file/],
     ['a file that is not there', () => [join(directory, 'none.yaml')], /^Cannot read .*none.yaml: ENOENT/],
-    ['no YAML', () => [aFile('a.yaml', 'a: [')], /a.yaml is neither YAML nor JSON/],
-    [
-      'an empty file',
-      () => [aFile('b.yaml', '')],
-      /b.yaml: The file is empty; expected a kubeflow.org\/v1 PyTorchJob or/,
-    ],
+    ['no YAML', () => [aFile('a.yaml', 'a: [')], /a.yaml: It is neither YAML, JSON nor TOML/],
+    ['an empty file', () => [aFile('b.yaml', '')], /b.yaml: The file is empty; expected a PyTorchJob, /],
     [
       'anchors without end',
       () => [aFile('c.yaml', 'apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nspec: &a {x: *a}\n')],
@@ -108,14 +104,26 @@ describe('coxswain import', () => {
     [
       'an anchor that is not there',
       () => [aFile('e.yaml', 'apiVersion: *a\n')],
-      /^Cannot read .*e.yaml: Unresolved alias/,
+      /e.yaml: It cannot be read: Unresolved alias/,
     ],
     [
-      'an MPIJob',
-      () => [aFile('d.yaml', 'apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\n')],
-      /d.yaml: A kubeflow.org\/v2beta1 MPIJob cannot be imported: /,
+      'a RayJob',
+      () => [aFile('d.yaml', 'apiVersion: ray.io/v1\nkind: RayJob\n')],
+      /d.yaml: A ray.io\/v1 RayJob cannot be imported: /,
     ],
-    ['GPUs beside a file', () => [EXAMPLE, '--gpus-per-node', '8'], /--gpus-per-node is only for --torchrun/],
+    [
+      'a template of Helm',
+      () => [
+        aFile('f.yaml', 'kind: JobSet\nmetadata: { name: "{{ .Release.Name }}" }\nspec:\n  {{- if .Values.queue }}\n'),
+      ],
+      /Render it first: helm template CHART/,
+    ],
+    ['a script without ranks', () => [aFile('g.sh', '#!/bin/bash\necho hello\n')], /Recognised: a PyTorchJob, /],
+    [
+      'a runtime that is not needed',
+      () => [aFile('h.yaml', 'base_model: x\n'), '--runtime-out', 'x'],
+      /needs no runtime of its own/,
+    ],
   ])('refuses %s', async (_what, argv, want) => {
     const { code, out, err } = await run(...argv());
     expect([code, out]).toEqual([1, '']);

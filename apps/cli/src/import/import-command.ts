@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
 import { readFileSync } from 'node:fs';
-import { parseAllDocuments } from 'yaml';
+import { Document } from 'yaml';
 import { CliError } from '../cli-error.ts';
 import { ImportError } from '../job-import/import-error.ts';
-import { importJob, type ImportedJob } from '../job-import/import-job.ts';
+import { importFile } from './import-file.ts';
+import { RECOGNISED, type ImportedJob } from '../job-import/import-job.ts';
 import type { ReportLine } from '../job-import/import-report.ts';
 import { importTorchrunLine } from '../job-import/torchrun-line.ts';
 import { jobYaml } from '../job-files/job-yaml.ts';
-import { render } from '../output/output.ts';
+import { render, yamlText } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
 import { wholeNumber } from '../options/whole-number.ts';
 import { writeNewFile } from '../files/write-file.ts';
@@ -19,6 +20,9 @@ interface ImportCommandOptions {
   readonly name?: string;
   readonly image?: string;
   readonly gpusPerNode?: number;
+  readonly nodes?: number;
+  readonly program?: string;
+  readonly runtimeOut?: string;
 }
 
 const STANDARD_OUTPUT = '-';
@@ -27,13 +31,21 @@ const STANDARD_OUTPUT = '-';
 export function addImportCommand(program: Command, session: Session): void {
   program
     .command('import [file]')
-    .description('convert a Kubeflow PyTorchJob or TrainJob, or a torchrun command line, to a job file; works offline')
-    .option('--torchrun <line>', 'torchrun command line to convert, instead of a file')
+    .description(
+      'convert a job of another system (Slurm, Kubeflow, JobSet, Volcano, Accelerate, …) to a job file; works offline',
+    )
+    .option(
+      '--torchrun <line>',
+      'command line to convert, instead of a file: torchrun, accelerate launch, deepspeed, …',
+    )
     .option('--out <file>', 'file to write the job to (default: standard output; the report goes to standard error)')
-    .option('--force', 'overwrite the file if it exists')
+    .option('--runtime-out <file>', 'file to write the runtime to that the pods need, if they need one of their own')
+    .option('--force', 'overwrite the files if they exist')
     .option('--name <name>', 'name of the job, instead of the one in the file')
     .option('--image <image>', 'container image, instead of the one in the file; required with --torchrun')
-    .option('--gpus-per-node <count>', 'GPUs per node, if the torchrun line has --nproc-per-node gpu', wholeNumber)
+    .option('--gpus-per-node <count>', 'GPUs per node, if the line, script or configuration has no number', wholeNumber)
+    .option('--nodes <count>', 'nodes, if a configuration file has no number', wholeNumber)
+    .option('--program <command>', 'the program that a configuration file is for: python3 train.py --lr 1e-4')
     .addHelpText('after', EXAMPLES)
     .action((file: string | undefined, options: ImportCommandOptions) => {
       const imported = inPlainWords(file ?? 'the line', () => read(file, options));
@@ -43,6 +55,7 @@ export function addImportCommand(program: Command, session: Session): void {
         `Imported from ${sourceName(file)}; the report lists what was changed and what was left out.`,
       );
       if (out !== STANDARD_OUTPUT) writeNewFile(out, yaml, options);
+      if (options.runtimeOut !== undefined) writeRuntime(options.runtimeOut, imported, options);
       const format = session.outputFormat();
       if (format !== 'table') return session.print(render(imported, format, () => ''));
       if (out === STANDARD_OUTPUT) session.print(yaml.trimEnd());
@@ -55,14 +68,30 @@ function sourceName(file: string | undefined): string {
   return file === STANDARD_OUTPUT ? 'standard input' : file.replaceAll(/\s+/g, ' ');
 }
 
-function read(file: string | undefined, { torchrun, gpusPerNode, ...options }: ImportCommandOptions): ImportedJob {
+/** The runtime that the job refers to, for an administrator to check and apply. */
+function writeRuntime(path: string, { runtime }: ImportedJob, options: ImportCommandOptions): void {
+  if (runtime === undefined)
+    throw new CliError(`The job needs no runtime of its own, so ${path} was not written; leave --runtime-out out.`);
+  const document = new Document(runtime);
+  document.commentBefore =
+    ' What the pods of an imported job had beyond it. Check it: devices, directories of the node and rights are those of the old cluster.';
+  writeNewFile(path, yamlText(document, { lineWidth: 0 }), options);
+}
+
+function read(file: string | undefined, options: ImportCommandOptions): ImportedJob {
+  const { torchrun, gpusPerNode, name, image, nodes, program } = options;
   if ((file === undefined) === (torchrun === undefined))
     throw new CliError('Give either a file (- is standard input) or --torchrun LINE.');
-  if (torchrun !== undefined)
-    return importTorchrunLine(torchrun, { ...options, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) });
-  if (gpusPerNode !== undefined)
-    throw new CliError('--gpus-per-node is only for --torchrun; in a file the resources name the GPUs.');
-  return importJob(readDocuments(file ?? ''), options);
+  const given = Object.fromEntries(
+    Object.entries({ name, image, gpusPerNode }).filter(([, value]) => value !== undefined),
+  ) as { readonly name?: string; readonly image?: string; readonly gpusPerNode?: number };
+  if (torchrun !== undefined) return importTorchrunLine(torchrun, given);
+  return importFile(readText(file ?? ''), {
+    ...given,
+    ...(file === undefined || file === STANDARD_OUTPUT ? {} : { file }),
+    ...(nodes === undefined ? {} : { nodes }),
+    ...(program === undefined ? {} : { program }),
+  });
 }
 
 /** Adds the name of the file to a rejection. */
@@ -76,16 +105,10 @@ function inPlainWords<T>(source: string, action: () => T): T {
   }
 }
 
-/** The documents of a YAML or JSON file. */
-function readDocuments(path: string): readonly unknown[] {
+function readText(path: string): string {
   try {
-    const documents = parseAllDocuments(readFileSync(path === STANDARD_OUTPUT ? 0 : path, 'utf8'));
-    if (!Array.isArray(documents)) return [];
-    const wrong = documents.flatMap(({ errors }) => errors)[0];
-    if (wrong !== undefined) throw new CliError(`${path} is neither YAML nor JSON: ${wrong.message}`);
-    return documents.map((document) => document.toJS() as unknown);
+    return readFileSync(path === STANDARD_OUTPUT ? 0 : path, 'utf8');
   } catch (error) {
-    if (error instanceof CliError) throw error;
     throw new CliError(`Cannot read ${path}: ${(error as Error).message}`);
   }
 }
@@ -136,11 +159,13 @@ function shortPath(path: string): string {
 }
 
 const EXAMPLES = `
-Known are kubeflow.org/v1 PyTorchJob, trainer.kubeflow.org/v1alpha1 TrainJob (with its runtime, where that is in the same file), and
-torchrun or python -m torch.distributed.run. Nothing is submitted, and values that look like credentials are not written.
+A file is recognised by its content: ${RECOGNISED}.
+Nothing is submitted, and values that look like credentials are not written.
 
 Examples:
-  coxswain import pytorchjob.yaml --out job.yaml
+  coxswain import train.sbatch --image ghcr.io/me/train:1 --out job.yaml
+  coxswain import pytorchjob.yaml --out job.yaml --runtime-out runtime.yaml
   kubectl get pytorchjob llm -o yaml | coxswain import - --out llm.yaml
-  coxswain import trainjob.yaml 2> report.txt | coxswain submit -f -
+  helm template ./chart -f values.yaml | coxswain import - --out job.yaml
+  coxswain import accelerate.yaml --program 'python3 sft.py' --image ghcr.io/me/train:1 --out job.yaml
   coxswain import --torchrun 'torchrun --nnodes 2 --nproc-per-node 8 train.py --lr 1e-4' --image ghcr.io/me/train:1`;

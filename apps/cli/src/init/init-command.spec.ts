@@ -93,6 +93,30 @@ describe('coxswain init --yes', () => {
       },
     ],
     [
+      'the degrees of a program, as import does',
+      [
+        '--engine',
+        'command',
+        '--image',
+        'a',
+        '--gpus',
+        '64',
+        '--',
+        'python3',
+        'pretrain_gpt.py',
+        '--tensor-model-parallel-size',
+        '4',
+        '--pipeline-model-parallel-size',
+        '8',
+      ],
+      { spec: { layout: { tensorParallelDegree: 4, pipelineParallelDegree: 8, dataParallelDegree: 2 } } },
+    ],
+    [
+      'the experts of a program, for an engine that takes them',
+      ['--engine', 'command', '--image', 'a', '--gpus', '8', '--', 'python3', 'a.py', '--ep', '8'],
+      { spec: { engine: { name: 'custom' }, layout: { expert: { expertParallelDegree: 8 } } } },
+    ],
+    [
       'the preset of a program, by its name',
       ['--engine', 'command', '--image', 'a', '--model', 'Mixtral 8x7B', '--steps', '5', '--', 'a'],
       {
@@ -137,11 +161,33 @@ describe('coxswain init --yes', () => {
       ['--engine', 'command', '--image', 'a', '--model', 'lama', '--', 'a'],
       /^--model: model "lama" is not known; nearest: llama/,
     ],
-    ['an engine that is none', ['--engine', 'magic'], /Allowed choices are reference, command/],
+    [
+      'degrees that do not divide the GPUs',
+      ['--engine', 'command', '--image', 'a', '--gpus', '24', '--', 'a', '--tp', '8', '--pp', '4'],
+      /is 32, which does not divide the 24 ranks/,
+    ],
+    ['an engine that is none', ['--engine', 'magic'], /Allowed choices are reference, command, megatron-lm/],
   ])('refuses %s', async (_what, argv, want) => {
     const { code, err } = await run('--yes', ...argv);
     expect([code, err, existsSync(out)]).toEqual([1, expect.stringMatching(want), false]);
   });
+
+  it.each(['megatron-lm', 'megatron-bridge', 'torchtitan', 'deepspeed', 'hugging-face', 'custom'])(
+    'writes a job of engine %s, whose layout the planner chooses',
+    async (engine) => {
+      const program = ['deepspeed', 'hugging-face', 'custom'].includes(engine) ? ['--', 'python3', 'a.py'] : [];
+      const argv = ['--engine', engine, '--image', 'a', '--model', 'llama-3.1-8b', '--gpus', '16', ...program];
+      expect(await run('--yes', ...argv)).toMatchObject({ code: 0, err: '' });
+      expect(readJobFile(out, {})).toMatchObject({
+        spec: {
+          engine: { name: engine },
+          gpus: 16,
+          model: { preset: 'llama-3.1-8b' },
+          training: { globalBatchSize: 16 },
+        },
+      });
+    },
+  );
 
   it('replaces no file unless it is told to', async () => {
     writeFileSync(out, 'mine');
@@ -165,11 +211,11 @@ describe('coxswain init where nobody can be asked', () => {
     expect(err).toBe(
       [
         'This is no terminal, so no question can be asked. Give',
-        '  --engine reference|command  Engine (reference)',
-        '  --model NAME|FILE           Model (tiny)',
-        '  --data CLAIM/PATH           Claim with the data, and the path in it (corpus/logbook.txt)',
-        '  --checkpoints CLAIM         Claim for checkpoints (checkpoints)',
-        '  --name NAME                 Name of the job (tiny)',
+        '  --engine NAME        Engine (reference)',
+        '  --model NAME|FILE    Model (tiny)',
+        '  --data CLAIM/PATH    Claim with the data, and the path in it (corpus/logbook.txt)',
+        '  --checkpoints CLAIM  Claim for checkpoints (checkpoints)',
+        '  --name NAME          Name of the job (tiny)',
         'or --yes, which takes what stands in brackets.',
       ].join('\n'),
     );

@@ -203,5 +203,6 @@ Examples:
   coxswain init --yes
   coxswain init --model llama-3.1-8b --gpus 16 --out llama.yaml
   coxswain init --engine command --gpus 8 --image ghcr.io/me/train:1 -- python3 train.py --lr 1e-4
+  coxswain init --engine megatron-lm --model llama-3.1-70b --gpus 64 --image ghcr.io/me/megatron-lm:1
   coxswain init --engine command --model ./config.json --gpus 8 --image ghcr.io/me/train:1 -- python3 train.py
   coxswain init --yes --out - | coxswain submit -f -`;

@@ -1,11 +1,12 @@
-import { JobCreate, type TrainingJobSpecInput } from '@coxswain/api-types';
+import { ENGINE_NAMES, ENGINES_WITHOUT_PROGRAM, JobCreate, type TrainingJobSpecInput } from '@coxswain/api-types';
 import { z } from 'zod';
 import { CliError } from '../cli-error.ts';
 import { jobModel, modelWords, TINY_MODEL } from './init-model.ts';
+import { importedEngine } from '../job-import/imported-engine.ts';
 import type { WrittenJob } from '../job-import/written-job.ts';
 
 /** Engines for which `coxswain init` writes a job. */
-export const ENGINES = ['reference', 'command'] as const;
+export const ENGINES = ENGINE_NAMES;
 
 /** What has been answered: by options, at the terminal, or by defaults. */
 export interface Answers {
@@ -15,7 +16,7 @@ export interface Answers {
   readonly gpus: number;
   /** A preset or a file. */
   readonly model?: string | undefined;
-  /** Of engine command: program and arguments of one rank. */
+  /** Of engines whose program is the user's: program and arguments of one rank. */
   readonly program?: readonly string[] | undefined;
   /** `CLAIM` or `CLAIM/PATH`. */
   readonly data?: string | undefined;
@@ -33,11 +34,21 @@ export function initJob(answers: Answers): { readonly job: WrittenJob; readonly 
   const { name, engine, gpus } = answers;
   const { checkpoint, data } = claimsOf(answers);
   const resources = { ...data, ...checkpoint };
-  const made = engine === 'reference' ? referenceJob(answers) : commandJob(answers);
+  const made = madeFor(answers);
   const job: WrittenJob = { name, spec: { ...made.spec, ...resources, restartPolicy: { maxRestarts: 3 } } };
   const parsed = JobCreate.safeParse(job);
   if (!parsed.success) throw new CliError(`The answers do not make a valid job:\n${z.prettifyError(parsed.error)}`);
   return { job, head: `${made.head} on ${gpus} ${gpus === 1 ? 'GPU' : 'GPUs'}.` };
+}
+
+function madeFor(answers: Answers): Made {
+  if (answers.engine === 'reference') return referenceJob(answers);
+  // A program of the user's without a model: only its own words say how it divides its ranks.
+  return isOfProgram(answers) ? commandJob(answers) : upstreamJob(answers);
+}
+
+function isOfProgram({ engine, model }: Answers): boolean {
+  return engine === 'command' || (engine === 'custom' && model === undefined);
 }
 
 interface Made {
@@ -70,15 +81,35 @@ function batchFor(gpus: number): number {
   return gpus * Math.ceil(LEAST_BATCH / gpus);
 }
 
-function commandJob({ image, gpus, program = [], model, steps, globalBatch, seq }: Answers): Made {
+function commandJob({ engine, image, gpus, program = [], model, steps, globalBatch, seq }: Answers): Made {
   const isTrained = steps !== undefined || globalBatch !== undefined;
+  const read = importedEngine({ words: program, variables: [], ranks: gpus, from: 'the program' });
+  const [problem] = read.lines.filter(({ from }) => !from.startsWith('the program'));
+  if (problem?.todo !== undefined && problem.to === 'layout' && !problem.from.includes('config'))
+    throw new CliError(`${problem.from}: ${problem.why ?? ''}; ${problem.todo}.`);
+  const { name, ...started } = read.engine;
   return {
     head: `${program.join(' ').replaceAll(/\s+/g, ' ').slice(0, 80)},`,
     spec: {
-      engine: { name: 'command', image, command: [...program] },
+      engine: { name: engine === 'custom' ? engine : name, image, ...started },
       ...(model === undefined ? {} : { model: modelWords(model, seq).model }),
       ...(isTrained ? { training: { steps: steps ?? STEPS, globalBatchSize: globalBatch ?? batchFor(gpus) } } : {}),
-      layout: { dataParallelDegree: gpus },
+      layout: read.layout,
+    },
+  };
+}
+
+/** An engine of another project: Coxswain gives it the model and the training, and the planner divides the GPUs. */
+function upstreamJob({ engine, image, gpus, program = [], model = '', data, steps, globalBatch, seq }: Answers): Made {
+  const { name, model: sizes } = modelWords(model, seq);
+  return {
+    head: `${name}, trained by ${engine},`,
+    spec: {
+      engine: { name: engine, image, ...(ENGINES_WITHOUT_PROGRAM.includes(engine) ? { command: [...program] } : {}) },
+      model: sizes,
+      training: { steps: steps ?? STEPS, globalBatchSize: globalBatch ?? batchFor(gpus) },
+      ...(data === undefined ? { data: { format: 'mock' } } : {}),
+      gpus,
     },
   };
 }

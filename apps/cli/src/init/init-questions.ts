@@ -1,4 +1,4 @@
-import { ObjectName, TrainingJobSpec } from '@coxswain/api-types';
+import { ENGINES_WITHOUT_PROGRAM, ObjectName, TrainingJobSpec } from '@coxswain/api-types';
 import { CliError } from '../cli-error.ts';
 import { ENGINES, type Answers } from './init-job.ts';
 import { jobModel, modelNames, modelWords, TINY_MODEL } from './init-model.ts';
@@ -26,15 +26,18 @@ export interface InitQuestion {
 
 const always = (): boolean => true;
 const ofReference = ({ engine }: Sofar): boolean => engine === 'reference';
-const ofCommand = ({ engine }: Sofar): boolean => engine === 'command';
+const hasProgram = ({ engine }: Sofar): boolean => engine !== undefined && ENGINES_WITHOUT_PROGRAM.includes(engine);
+/** Engines that are given the model by the job. */
+const isGivenModel = ({ engine }: Sofar): boolean => engine !== 'command' && engine !== 'custom';
 
 /** In the order in which they are asked: later ones have defaults that depend on earlier ones. */
 export const INIT_QUESTIONS: readonly InitQuestion[] = [
   {
     key: 'engine',
-    flag: '--engine reference|command',
+    flag: '--engine NAME',
     text: 'Engine',
-    hint: () => 'reference trains a GPT of Coxswain’s own; command starts any program, once per GPU.',
+    hint: () =>
+      `reference trains a GPT of Coxswain’s own; command starts any program, once per GPU; the others are given model and training by the job: ${ENGINES.join(', ')}.`,
     choices: () => ENGINES,
     isNeeded: always,
     fallback: () => 'reference',
@@ -46,11 +49,11 @@ export const INIT_QUESTIONS: readonly InitQuestion[] = [
     text: 'Model',
     hint: () => `Sizes of a model by name, or a config.json. Tab completes:\n${wrapped(modelNames())}`,
     choices: modelNames,
-    isNeeded: ofReference,
-    fallback: () => TINY_MODEL,
+    isNeeded: isGivenModel,
+    fallback: ({ engine }) => (engine === 'reference' ? TINY_MODEL : undefined),
     read: (text, { engine }) => {
-      if (engine === 'command') modelWords(text);
-      else jobModel(text);
+      if (engine === 'reference' || engine === undefined) jobModel(text);
+      else modelWords(text);
       return text;
     },
   },
@@ -59,7 +62,7 @@ export const INIT_QUESTIONS: readonly InitQuestion[] = [
     flag: '-- PROGRAM ARGUMENTS…',
     text: 'Program of one rank',
     hint: () => 'It is started once per GPU, with RANK, WORLD_SIZE and LOCAL_RANK: python3 train.py, not torchrun.',
-    isNeeded: ofCommand,
+    isNeeded: hasProgram,
     fallback: () => undefined,
     read: programWords,
   },

@@ -4,10 +4,13 @@ import { z } from 'zod';
 import { isRendezvous, readVariables } from './environment.ts';
 import { ImportError } from './import-error.ts';
 import type { ImportReport } from './import-report.ts';
-import { megatronDegrees } from './megatron-degrees.ts';
+import { importedEngine, type ImportedEngine } from './imported-engine.ts';
 import type { PodView } from './pod.ts';
 import { rankProgram, type RankProgram } from './program.ts';
 import { gpusOfPod, resourcesOf } from './resources.ts';
+import { runtimeOfPod, type WrittenRuntime } from './runtime-of-pod.ts';
+import { shownLayout } from './shown-layout.ts';
+import type { ShellWord } from './shell-words.ts';
 import type { Source } from './source.ts';
 import { readVolumes, withMovedPaths } from './volumes.ts';
 import type { WrittenJob } from './written-job.ts';
@@ -32,6 +35,12 @@ export interface Gang {
   readonly suspend: Source;
 }
 
+/** An imported job, and the runtime that its pods need where no shipped one has it. */
+export interface MadeJob {
+  readonly job: WrittenJob;
+  readonly runtime?: WrittenRuntime;
+}
+
 /** The fields that limit restarts of the job. */
 export interface Restarts {
   readonly isNever: boolean;
@@ -39,40 +48,47 @@ export interface Restarts {
 }
 
 /** The job as a user would write it, without fields that have their default. Throws an {@link ImportError}. */
-export function gangJob(gang: Gang, options: ImportOptions, report: ImportReport): WrittenJob {
+export function gangJob(gang: Gang, options: ImportOptions, report: ImportReport): MadeJob {
   const { pod, metadata } = gang;
   const name = nameOf(metadata, options, report);
-  const program = programOf(pod);
+  const { env, secretEnv } = readVariables(pod.env, name, report);
+  const program = programOf(pod, env);
   const ranksPerPod = ranksOf(gang, program, report);
   const resources = resourcesOf(pod.resources, ranksPerPod, report);
   const { data, checkpoint, scratch, secretFiles, moved } = readVolumes(pod, report);
-  const { env, secretEnv } = readVariables(pod.env, name, report);
   const words = program.words.map((word) => withMovedPaths(word, moved));
   refuseCredentials(words, program.env, pod.command);
-  const command = inDirectory(words, withMovedPaths(workingDirOf(pod, report) ?? '', moved));
+  const directory = program.directory ?? workingDirOf(pod, report) ?? '';
+  const command = inDirectory(words, withMovedPaths(directory, moved));
   const set = program.env.filter(
     (one) => !isRendezvous(one.name) && !env.some(({ name: other }) => other === one.name),
   );
-  const variables = [...set, ...env];
+  const variables = [...set, ...env].map((one) => ({ ...one, value: withMovedPaths(one.value, moved) }));
+  const from = pod.command.isThere ? pod.command.path : 'command';
+  const read = importedEngine({ words: command, variables, ranks: gang.nodes * ranksPerPod, from });
+  const { name: engine, ...started } = read.engine;
+  report.add(...read.lines, ...program.notes.map((note) => ({ outcome: 'left', ...note }) as const));
+  reportLayout(gang, read, ranksPerPod, report);
   const maxRestarts = maxRestartsOf(gang.restarts, program, report);
   const grace = graceOf(pod.grace, report);
   report.taken(gang.suspend, 'suspend');
-  return validJob({
+  const place = placeOf(metadata, report);
+  const runtime = runtimeOfPod(pod, { name, namespace: place.namespace }, report);
+  const job = validJob({
     name,
-    ...placeOf(metadata, report),
+    ...place,
     spec: {
       engine: {
-        name: 'command',
+        name: engine,
         image: imageOf(pod.image, options, report),
-        command: [...command],
-        ...(variables.length === 0
-          ? {}
-          : { env: variables.map((one) => ({ ...one, value: withMovedPaths(one.value, moved) })) }),
+        ...started,
+        ...(variables.length === 0 ? {} : { env: variables }),
         ...(secretEnv.length === 0 ? {} : { secretEnv: [...secretEnv] }),
         ...(secretFiles.length === 0 ? {} : { secretFiles }),
       },
+      ...(runtime === undefined ? {} : { runtimeRef: runtime.runtimeRef }),
       ...(data === undefined ? {} : { data }),
-      layout: layoutOf(gang, { words, ranksPerPod }, report),
+      layout: read.layout,
       resources,
       ...(scratch === undefined ? {} : { scratch }),
       ...(checkpoint === undefined ? {} : { checkpoint }),
@@ -81,6 +97,7 @@ export function gangJob(gang: Gang, options: ImportOptions, report: ImportReport
       ...(gang.suspend.flag() === true ? { suspend: true } : {}),
     },
   });
+  return { job, ...(runtime?.written === undefined ? {} : { runtime: runtime.written }) };
 }
 
 function validJob(job: WrittenJob): WrittenJob {
@@ -142,7 +159,10 @@ function imageOf(from: Source, { image }: ImportOptions, report: ImportReport): 
   return text;
 }
 
-function programOf({ command, args }: PodView): RankProgram {
+function programOf(
+  { command, args }: PodView,
+  env: readonly { readonly name: string; readonly value: string }[],
+): RankProgram {
   const words = [...command.items(), ...args.items()].map((word) => word.textOrNumber() ?? '');
   const [first] = command.items();
   if (first === undefined)
@@ -152,17 +172,21 @@ function programOf({ command, args }: PodView): RankProgram {
   return rankProgram(
     words,
     args.items().length > 0 && /^-[a-z]*c$/.test(words.at(command.items().length - 1) ?? '') ? args.path : command.path,
+    new Map(env.map(({ name, value }) => [name, value])),
   );
 }
 
 /** Ranks per pod: as torchrun's options say, else one per GPU; and what that means for the program. */
 function ranksOf({ pod, processes, nodes }: Gang, program: RankProgram, report: ImportReport): number {
   const gpus = gpusOfPod(pod.resources);
-  const { torchrun } = program;
-  const own = torchrun?.processesPerNode;
+  const { launcher } = program;
+  const own = launcher?.processesPerNode;
   const declared = processes.find((source) => source.isThere);
-  const asked = numberOf(own?.isLiteral === true ? own.text : undefined) ?? numberOf(declared?.textOrNumber());
-  const ranks = (torchrun === undefined ? undefined : asked) ?? Math.max(1, gpus);
+  const asked =
+    numberOf(own?.isLiteral === true ? own.text : undefined) ??
+    perNode(launcher?.processes, nodes) ??
+    numberOf(declared?.textOrNumber());
+  const ranks = (launcher === undefined ? undefined : asked) ?? Math.max(1, gpus);
   for (const source of processes) {
     if (numberOf(source.textOrNumber()) === ranks) report.taken(source, `resources.gpusPerNode ${ranks}`);
     else report.changed(source, `resources.gpusPerNode ${ranks}`, { why: 'one rank per GPU' });
@@ -173,6 +197,12 @@ function ranksOf({ pod, processes, nodes }: Gang, program: RankProgram, report: 
     });
   reportProgram({ pod, program, ranks, nodes }, report);
   return ranks;
+}
+
+/** Of processes in all, the share of a node. */
+function perNode(processes: ShellWord | undefined, nodes: number): number | undefined {
+  const all = numberOf(processes?.isLiteral === true ? processes.text : undefined);
+  return all === undefined || all % nodes !== 0 ? undefined : all / nodes;
 }
 
 function numberOf(text: string | undefined): number | undefined {
@@ -187,7 +217,7 @@ interface Started {
 }
 
 function reportProgram({ pod: { command, args }, program, ranks, nodes }: Started, report: ImportReport): void {
-  const { torchrun, script, words } = program;
+  const { launcher, script, words } = program;
   const isReplaced = words.some((word) => /\$\([A-Za-z_]\w*\)/.test(word));
   const expansion = isReplaced
     ? ['Kubernetes replaced $(NAME) in it, and Coxswain does not: let a shell or the program read NAME']
@@ -196,18 +226,18 @@ function reportProgram({ pod: { command, args }, program, ranks, nodes }: Starte
   const todo = [...expansion, ...files].join('; ');
   const note = (why: string): { why: string; todo?: string } => ({ why, ...(todo === '' ? {} : { todo }) });
   const parts = [command, args];
-  if (torchrun !== undefined) {
+  if (launcher !== undefined) {
     for (const part of parts)
       report.changed(
         part,
         'engine.command',
-        note('the program alone: Coxswain starts it once per GPU, without torchrun'),
+        note(`the program alone: Coxswain starts it once per GPU, without ${launcher.starter}`),
       );
-    for (const { option, why } of torchrun.ignored) report.option(command, option, why);
-    if (torchrun.nodes?.isLiteral === true && Number(torchrun.nodes.text) !== nodes)
+    for (const { option, why } of launcher.ignored) report.option(command, option, why);
+    if (launcher.nodes?.isLiteral === true && Number(launcher.nodes.text) !== nodes)
       report.option(
         command,
-        `--nnodes ${torchrun.nodes.text}`,
+        `--nnodes ${launcher.nodes.text}`,
         `the job has ${nodes} ${nodes === 1 ? 'node' : 'nodes'}, from the number of its pods`,
       );
   } else if (ranks > 1) {
@@ -242,28 +272,25 @@ function inDirectory(words: readonly string[], directory: string): readonly stri
   return directory === '' ? words : ['sh', '-c', 'cd "$0" && exec "$@"', directory, ...words];
 }
 
-function layoutOf(
+function reportLayout(
   { nodes, nodesFrom }: Gang,
-  { words, ranksPerPod }: { readonly words: readonly string[]; readonly ranksPerPod: number },
+  { layout }: ImportedEngine,
+  ranksPerPod: number,
   report: ImportReport,
-): NonNullable<WrittenJob['spec']['layout']> {
-  const world = nodes * ranksPerPod;
-  const { degrees, product } = megatronDegrees(words, world);
-  const layout = { ...degrees, dataParallelDegree: world / product };
-  const shown = Object.entries(layout).map(([field, value]) => `layout.${field} ${value}`);
-  const why = `${nodes} ${nodes === 1 ? 'pod' : 'pods'} x ${ranksPerPod} ranks${product === 1 ? '' : '; divided as the program divides its ranks, so that placement keeps ranks close that communicate most'}`;
-  for (const source of nodesFrom) report.changed(source, shown.join(', '), { why });
-  return layout;
+): void {
+  const isDivided = nodes * ranksPerPod !== layout.dataParallelDegree;
+  const why = `${nodes} ${nodes === 1 ? 'pod' : 'pods'} x ${ranksPerPod} ranks${isDivided ? '; divided as the program divides its ranks, so that placement keeps ranks close that communicate most' : ''}`;
+  for (const source of nodesFrom) report.changed(source, shownLayout(layout), { why });
 }
 
 /** The greatest of all limits; undefined where none is given: then the default of jobs holds. */
 function maxRestartsOf(
   { isNever, limits }: Restarts,
-  { torchrun }: RankProgram,
+  { launcher }: RankProgram,
   report: ImportReport,
 ): number | undefined {
-  const ofTorchrun = torchrun?.maxRestarts?.isLiteral === true ? numberOf(torchrun.maxRestarts.text) : undefined;
-  const given = [...limits.map((limit) => limit.count()), ofTorchrun].filter((limit) => limit !== undefined);
+  const ofLauncher = launcher?.maxRestarts?.isLiteral === true ? numberOf(launcher.maxRestarts.text) : undefined;
+  const given = [...limits.map((limit) => limit.count()), ofLauncher].filter((limit) => limit !== undefined);
   const most = isNever ? 0 : given.length === 0 ? undefined : Math.min(1000, Math.max(...given));
   for (const limit of limits) {
     if (limit.count() === most) report.taken(limit, `restartPolicy.maxRestarts ${most}`);

@@ -157,8 +157,52 @@ describe('a PyTorchJob', () => {
   });
 
   it.each<[string, Parameters<typeof aPyTorchJob>[0], string, RegExp]>([
-    ['nodeSelector', { pod: { nodeSelector: { a: 'b' } } }, 'nodeSelector', /^left \| Coxswain chooses the nodes/],
-    ['tolerations', { pod: { tolerations: [{ key: 'a' }] } }, 'tolerations', /^left .*ask an administrator/],
+    [
+      'nodeSelector',
+      { pod: { nodeSelector: { a: 'b' } } },
+      'nodeSelector',
+      /^changed \| runtime train-pods: nodeSelector/,
+    ],
+    [
+      'tolerations',
+      { pod: { tolerations: [{ key: 'a' }] } },
+      'tolerations',
+      /^changed \| runtime train-pods: tolerations/,
+    ],
+    [
+      'a toleration that pods have',
+      { pod: { tolerations: [{ key: 'nvidia.com/gpu' }] } },
+      'tolerations',
+      /^left \| pods tolerate/,
+    ],
+    [
+      'affinity to one value',
+      {
+        pod: {
+          affinity: {
+            nodeAffinity: {
+              requiredDuringSchedulingIgnoredDuringExecution: {
+                nodeSelectorTerms: [{ matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }] }],
+              },
+            },
+          },
+        },
+      },
+      'affinity',
+      /^changed \| runtime train-pods: nodeSelector/,
+    ],
+    [
+      'devices of EFA',
+      { container: { resources: { limits: { 'nvidia.com/gpu': 8, 'vpc.amazonaws.com/efa': 16 } } } },
+      'efa',
+      /^changed .* without it NCCL would use TCP/,
+    ],
+    [
+      'hostNetwork',
+      { pod: { hostNetwork: true } },
+      'hostNetwork',
+      /^changed \| runtime train-pods: hostNetwork .*NCCL would use TCP/,
+    ],
     [
       'cleanPodPolicy',
       { spec: { runPolicy: { cleanPodPolicy: 'All' } } },
@@ -182,7 +226,7 @@ describe('a PyTorchJob', () => {
         },
       },
       'containers[1]',
-      /^left \| a job has one container/,
+      /^changed \| runtime train-pods: containers \| a runtime gives it/,
     ],
     [
       'the policy ExitCode',
@@ -339,14 +383,21 @@ describe('volumes of a pod', () => {
     ['scratch with a bound', { name: 'v', emptyDir: { sizeLimit: '5Gi' } }, '/x', /^taken .*scratch.sizeLimit 5Gi/],
     ['a bound that a job cannot say', { name: 'v', emptyDir: { sizeLimit: '5G' } }, '/x', /^changed .*was left out/],
     ['memory in place of a disk', { name: 'v', emptyDir: { medium: 'Memory' } }, '/ram', /^left .*own \/ram/],
-    ['a ConfigMap', { name: 'v', configMap: { name: 'c' } }, '/x', /^left .*into the image or into a claim/],
+    ['a ConfigMap', { name: 'v', configMap: { name: 'c' } }, '/x', /^changed \| runtime train-pods: volumes/],
+    ['shared memory of the node', { name: 'v', hostPath: { path: '/dev/shm' } }, '/dev/shm', /^changed \| \/dev\/shm/],
+    [
+      'devices of InfiniBand',
+      { name: 'v', hostPath: { path: '/dev/infiniband' } },
+      '/dev/infiniband',
+      /^changed .*would use TCP/,
+    ],
     [
       'a Secret without keys',
       { name: 'v', secret: { secretName: 'x' } },
       '/x',
       /^left .*name them in engine.secretFiles/,
     ],
-    ['a path of the node', { name: 'v', hostPath: { path: '/x' } }, '/x', /^left \| a job mounts claims/],
+    ['a path of the node', { name: 'v', hostPath: { path: '/x' } }, '/x', /^changed \| runtime train-pods: volumes/],
   ])('says of %s what becomes of it', (_what, volume, mountPath, want) => {
     expect(findingOf(podOf([volume], [{ name: 'v', mountPath }]), 'volumes[0]')).toMatch(want);
   });
@@ -482,16 +533,25 @@ describe('a TrainJob', () => {
 
 describe('other files', () => {
   it.each<[string, readonly unknown[], RegExp]>([
-    [
-      'an MPIJob',
-      [{ apiVersion: 'kubeflow.org/v2beta1', kind: 'MPIJob' }],
-      /mpirun over SSH.*coxswain init --engine command/,
-    ],
+    ['an MPIJob without workers', [{ apiVersion: 'kubeflow.org/v2beta1', kind: 'MPIJob' }], /has no Worker/],
     ['a TFJob', [{ apiVersion: 'kubeflow.org/v1', kind: 'TFJob' }], /parameter servers/],
-    ['a RayJob', [{ apiVersion: 'ray.io/v1', kind: 'RayJob' }], /Ray places/],
-    ['a Job', [{ apiVersion: 'batch/v1', kind: 'Job' }], /does not describe ranks/],
-    ['a JobSet', [{ apiVersion: 'jobset.x-k8s.io/v1alpha2', kind: 'JobSet' }], /contains pods of any kind/],
-    ['a kind that nobody knows', [{ apiVersion: 'a/v1', kind: 'B' }], /expected a kubeflow.org\/v1 PyTorchJob/],
+    ['a RayJob', [{ apiVersion: 'ray.io/v1', kind: 'RayJob' }], /Jobs of several roles.*are to come/],
+    ['a CronJob', [{ apiVersion: 'batch/v1', kind: 'CronJob' }], /does not describe ranks/],
+    ['a JobSet of nothing', [{ apiVersion: 'jobset.x-k8s.io/v1alpha2', kind: 'JobSet' }], /replicatedJobs is empty/],
+    [
+      'a Job without ranks',
+      [{ apiVersion: 'batch/v1', kind: 'Job', spec: { completions: 4, parallelism: 4 } }],
+      /completionMode is not Indexed/,
+    ],
+    ['a kind that is not known', [{ apiVersion: 'a/v1', kind: 'B' }], /Recognised: a PyTorchJob, /],
+    [
+      'objects without a job',
+      [
+        { apiVersion: 'v1', kind: 'Service' },
+        { apiVersion: 'v1', kind: 'ConfigMap' },
+      ],
+      /None of the 2 objects of the file is a job/,
+    ],
     [
       'an older PyTorchJob',
       [{ apiVersion: 'kubeflow.org/v1beta2', kind: 'PyTorchJob' }],

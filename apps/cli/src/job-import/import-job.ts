@@ -1,11 +1,14 @@
 /** Which job of Coxswain is what a file of another system describes? */
 import { API_GROUP_VERSION } from '@coxswain/api-types';
-import type { ImportOptions } from './gang-job.ts';
+import { importIndexedJob, importJobSet, importMpiJob, importPod, importVolcanoJob } from './batch-jobs.ts';
+import { reportBeside } from './beside-the-job.ts';
+import type { ImportOptions, MadeJob } from './gang-job.ts';
 import { ImportError } from './import-error.ts';
 import { ImportReport, type ReportLine } from './import-report.ts';
 import { importPyTorchJob } from './pytorch-job.ts';
 import { requireBounded, Source } from './source.ts';
 import { importTrainJob } from './train-job.ts';
+import type { WrittenRuntime } from './runtime-of-pod.ts';
 import type { WrittenJob } from './written-job.ts';
 
 /** The imported job, and what became of each field of its file. */
@@ -13,31 +16,53 @@ export interface ImportedJob {
   readonly job: WrittenJob;
   /** A line for every field of the file: taken over, changed, left. */
   readonly report: readonly ReportLine[];
+  /** What its pods need beyond the job, for an administrator; absent if nothing, or if a shipped runtime has it. */
+  readonly runtime?: WrittenRuntime;
 }
 
-const PYTORCH_JOB = 'kubeflow.org/v1 PyTorchJob';
-const TRAIN_JOB = 'trainer.kubeflow.org/v1alpha1 TrainJob';
 const RUNTIME = /^trainer\.kubeflow\.org\/v1alpha1 (?:Cluster)?TrainingRuntime$/;
-const KNOWN = `a ${PYTORCH_JOB} or a ${TRAIN_JOB}`;
 const BY_HAND = 'write a job with coxswain init --engine command, with the program of one rank';
+
+interface FileOfTrainJob {
+  readonly document: Source;
+  readonly runtimes: readonly Source[];
+}
+
+/** Kinds that are imported, by `apiVersion kind`. */
+const KINDS: readonly (readonly [
+  RegExp,
+  (file: FileOfTrainJob, options: ImportOptions, report: ImportReport) => MadeJob,
+])[] = [
+  [
+    /^kubeflow\.org\/v1 PyTorchJob$|^sagemaker\.amazonaws\.com\/v1\S* HyperPodPyTorchJob$/,
+    ({ document }, options, report) => importPyTorchJob(document, options, report),
+  ],
+  [/^trainer\.kubeflow\.org\/v1alpha1 TrainJob$/, importTrainJob],
+  [/^batch\/v1 Job$/, ({ document }, options, report) => importIndexedJob(document, options, report)],
+  [/^jobset\.x-k8s\.io\/\S+ JobSet$/, ({ document }, options, report) => importJobSet(document, options, report)],
+  [/^batch\.volcano\.sh\/\S+ Job$/, ({ document }, options, report) => importVolcanoJob(document, options, report)],
+  [/^kubeflow\.org\/\S+ MPIJob$/, ({ document }, options, report) => importMpiJob(document, options, report)],
+  [/^v1 Pod$/, ({ document }, options, report) => importPod(document, options, report)],
+];
+
+/** What a file may be, in words. */
+export const RECOGNISED =
+  'a PyTorchJob, HyperPodPyTorchJob, TrainJob (with its runtime), MPIJob, JobSet, indexed Job, Volcano Job or Pod; a batch script of Slurm; ' +
+  'a configuration of Accelerate, axolotl, LLM Foundry, GPT-NeoX, NeMo, TorchTitan or DeepSpeed';
 
 /** Kinds that are not imported, by `apiVersion kind`: why, and what to do instead. */
 const REFUSED: readonly (readonly [RegExp, string])[] = [
-  [
-    / MPIJob$/,
-    `its launcher pod starts the ranks with mpirun over SSH, and Coxswain starts each rank itself: ${BY_HAND}, which reads RANK, WORLD_SIZE and LOCAL_RANK instead of OMPI_COMM_WORLD_*`,
-  ],
   [
     / (?:TFJob|TensorflowJob|MXJob|PaddleJob|XGBoostJob|JAXJob)$/,
     `its replicas have roles that Coxswain does not know (parameter servers, chiefs, evaluators) or read other variables: where every process is an equal rank, ${BY_HAND}, which reads RANK, WORLD_SIZE and MASTER_ADDR`,
   ],
   [
     / Ray(?:Job|Cluster|Service)$/,
-    `Ray places and starts its actors itself; a script of torch.distributed that it runs can be a job: ${BY_HAND}`,
+    `Ray places and starts its actors itself. Jobs of several roles, such as actor and critic, are to come (spec.roles is reserved for them). A script of torch.distributed that Ray Train runs can be a job today: ${BY_HAND}`,
   ],
-  [/^(?:batch\/v1 (?:Cron)?Job|v1 Pod|apps\/v1 \w+)$/, `it does not describe ranks: ${BY_HAND}`],
+  [/^(?:batch\/v1 CronJob|apps\/v1 \w+)$/, `it does not describe ranks: ${BY_HAND}`],
   [
-    / (?:JobSet|LeaderWorkerSet|AppWrapper|Workload)$|^batch\.volcano\.sh\/\S+ Job$/,
+    / (?:LeaderWorkerSet|Workload)$/,
     `it contains pods of any kind and does not describe ranks: import the job inside it, or ${BY_HAND}`,
   ],
   [/^kubeflow\.org\/v(?!1 )\S+ PyTorchJob$/, 'only kubeflow.org/v1 is known; `kubectl get -o yaml` writes that one'],
@@ -50,33 +75,34 @@ const REFUSED: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * The job that documents of one file describe: a PyTorchJob, or a TrainJob with or without its runtime. Throws an {@link ImportError}, and nothing
- * else, where they describe none.
+ * The job that the objects of one file describe. Objects beside it are reported with what becomes of them. Throws an {@link ImportError}, and nothing
+ * else, where they describe no job, or several.
  */
 export function importJob(documents: readonly unknown[], options: ImportOptions = {}): ImportedJob {
-  const all = documents.flatMap(itemsOfList);
+  const all = documents.flatMap(itemsOfList).flatMap(wrappedJobs);
   const sources = all.map((value) => ({ kind: kindOf(value), value }));
-  const jobs = sources.filter(({ kind }) => !RUNTIME.test(kind));
-  const [job, another] = jobs.length > 0 ? jobs : sources;
-  if (job === undefined) throw new ImportError(`The file is empty; expected ${KNOWN}.`);
-  if (another !== undefined)
-    throw new ImportError(`The file holds ${jobs.length} jobs (${job.kind}, ${another.kind}); import one at a time.`);
   for (const { value, kind } of sources) requireBounded(new Source(value, kind));
-  const document = new Source(job.value);
-  const report = new ImportReport();
-  if (job.kind === PYTORCH_JOB) {
-    const made = importPyTorchJob(document, options, report);
-    return { job: made, report: finish(report, [document]) };
-  }
-  if (job.kind === TRAIN_JOB) {
-    const others = sources.filter(({ kind }) => RUNTIME.test(kind));
-    const runtimes = others.map(
-      ({ value }, index) => new Source(value, index === 0 ? 'runtime' : `runtime${index + 1}`),
+  const importers = sources.map(({ kind }) => KINDS.find(([form]) => form.test(kind))?.[1]);
+  const jobs = sources.filter((_, index) => importers[index] !== undefined);
+  const [job, another] = jobs;
+  if (sources.length === 0) throw new ImportError(`The file is empty; expected ${RECOGNISED}.`);
+  if (job === undefined) throw new ImportError(refusalOf(sources.map(({ kind }) => kind)));
+  if (another !== undefined)
+    throw new ImportError(
+      `The file holds ${jobs.length} jobs (${jobs.map(({ kind }) => kind).join(', ')}); import one at a time: write each into a file of its own.`,
     );
-    const made = importTrainJob({ document, runtimes }, options, report);
-    return { job: made, report: finish(report, [document, ...runtimes]) };
-  }
-  throw new ImportError(refusalOf(job.kind));
+  const report = new ImportReport();
+  const document = new Source(job.value);
+  const isTrainJob = / TrainJob$/.test(job.kind);
+  const runtimes = sources
+    .filter(({ kind }) => isTrainJob && RUNTIME.test(kind))
+    .map(({ value }, index) => new Source(value, index === 0 ? 'runtime' : `runtime${index + 1}`));
+  const importer = importers[sources.indexOf(job)];
+  if (importer === undefined) throw new ImportError(refusalOf([job.kind]));
+  const made = importer({ document, runtimes }, options, report);
+  for (const { kind, value } of sources)
+    if (value !== job.value && !(isTrainJob && RUNTIME.test(kind))) reportBeside(kind, new Source(value), report);
+  return { ...made, report: finish(report, [document, ...runtimes]) };
 }
 
 function finish(report: ImportReport, documents: readonly Source[]): readonly ReportLine[] {
@@ -85,6 +111,21 @@ function finish(report: ImportReport, documents: readonly Source[]): readonly Re
     if (document !== undefined)
       report.changed(document.at(key), `${API_GROUP_VERSION} TrainingJob`, { why: 'it is a job of Coxswain now' });
   return report.finish(documents);
+}
+
+/** The jobs inside an AppWrapper, which holds whole objects. */
+function wrappedJobs(document: unknown): readonly unknown[] {
+  const { kind, spec } = (typeof document === 'object' && document !== null ? document : {}) as {
+    kind?: unknown;
+    spec?: { components?: unknown };
+  };
+  const components = kind === 'AppWrapper' && typeof spec === 'object' && spec !== null ? spec.components : undefined;
+  if (!Array.isArray(components)) return [document];
+  const inner = components.flatMap((one: unknown) => {
+    const { template } = (typeof one === 'object' && one !== null ? one : {}) as { template?: unknown };
+    return template === undefined ? [] : [template];
+  });
+  return inner.length === 0 ? [document] : inner;
 }
 
 /** What `kubectl get` writes of several, or of one by a selector. */
@@ -100,11 +141,18 @@ function kindOf(document: unknown): string {
     kind?: unknown;
   };
   if (typeof kind !== 'string' || typeof apiVersion !== 'string')
-    throw new ImportError(`The file has no apiVersion and kind; expected ${KNOWN}.`);
+    throw new ImportError(
+      `The file has no apiVersion and kind, and is no other file that is known. Recognised: ${RECOGNISED}.`,
+    );
   return `${apiVersion} ${kind}`;
 }
 
-function refusalOf(kind: string): string {
+/** Why none of the objects is imported: the first that is known speaks. */
+function refusalOf(kinds: readonly string[]): string {
+  const known = kinds.find((kind) => REFUSED.some(([form]) => form.test(kind)));
+  const [kind = ''] = known === undefined ? kinds : [known];
   const [, why] = REFUSED.find(([form]) => form.test(kind)) ?? [];
-  return `A ${kind} cannot be imported: ${why ?? `expected ${KNOWN}; for anything else, ${BY_HAND}`}.`;
+  if (kinds.length > 1 && known === undefined)
+    return `None of the ${kinds.length} objects of the file is a job (${kinds.join(', ')}). Recognised: ${RECOGNISED}.`;
+  return `A ${kind} cannot be imported: ${why ?? `it is no kind of job that is known. Recognised: ${RECOGNISED}; for anything else, ${BY_HAND}`}.`;
 }

@@ -34,6 +34,11 @@ export class ImportReport {
     this.#lines.push({ outcome: 'left', from: `${command.path} (${option})`, why });
   }
 
+  /** Lines about what has no path in the file. */
+  add(...lines: readonly ReportLine[]): void {
+    this.#lines.push(...lines);
+  }
+
   /** Every line, in the order of outcomes. Fields that no rule covered are listed as left out. */
   finish(documents: readonly Source[]): readonly ReportLine[] {
     for (const document of documents) this.#leaveRest(document);

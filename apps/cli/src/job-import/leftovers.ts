@@ -49,7 +49,26 @@ const ADVICE: readonly (readonly [RegExp, Advice])[] = [
       todo: 'download model and data into a claim once, and name it in data.claimName',
     },
   ],
-  [/runtimeRef(?:\.\w+)?$/, { why: 'a job refers to no runtime; what is to be run stands in it' }],
+  [
+    /runtimeRef(?:\.\w+)?$/,
+    {
+      why: 'its runtime is not in the file, so devices, networks and tolerations that it gives to the pods are not in the job',
+      todo: 'append it to the file and import again: (echo ---; kubectl get clustertrainingruntime NAME -o yaml) >> FILE',
+    },
+  ],
+  // Of Volcano, JobSet and MPI.
+  [/spec\.plugins(?:\.\w+)?$/, { why: 'Coxswain connects the ranks itself, without a plug-in' }],
+  [
+    /spec\.(?:minAvailable|minSuccess|priorityClassName|queue|runningEstimate)$|\.(?:minAvailable|subdomain|hostname|setHostnameAsFQDN)$/,
+    { why: 'a gang starts whole or not at all, and its ranks find each other by MASTER_ADDR' },
+  ],
+  [/\.policies$/, { why: 'Coxswain watches the gang, and ends or restarts it as a whole' }],
+  [/tasks\[\d+\]\.\w+$|replicaSpecs\[\d+\]\.\w+$/, { why: 'a job is one gang of equal pods' }],
+  [
+    /spec\.(?:mpiImplementation|sshAuthMountPath|launcherCreationPolicy|runLauncherAsWorker)$/,
+    { why: 'there is no launcher pod and no SSH' },
+  ],
+  [/\.Launcher\.\w+$/, { why: 'there is no launcher pod' }],
   [/\.(?:manager|time)$/, { why: 'it names the author of the patch' }],
   [/mlPolicy\.torch$/, { why: 'Coxswain sets the variables that torch.distributed reads' }],
   [/replicatedJobs\[\d+\]\.(?:name|replicas|groupName|dependsOn)$/, { why: 'a job is one gang' }],
@@ -71,8 +90,7 @@ const ADVICE: readonly (readonly [RegExp, Advice])[] = [
   [
     /tolerations$/,
     {
-      why: 'pods tolerate the taint nvidia.com/gpu, and no other',
-      todo: 'ask an administrator to take other taints from the nodes that may train',
+      why: 'pods tolerate the taint nvidia.com/gpu already',
     },
   ],
   [/schedulerName$|schedulingGates$|priority(?:ClassName)?$|preemptionPolicy$/, { why: PLACED }],

@@ -1,4 +1,5 @@
 /** The fields of a pod template that a job can express. Later layers override earlier ones. */
+import { GPU_RESOURCE } from '@coxswain/api-types';
 import { ImportError } from './import-error.ts';
 import type { ImportReport } from './import-report.ts';
 import { Source } from './source.ts';
@@ -14,6 +15,16 @@ export interface PodView {
   readonly env: readonly Source[];
   readonly volumes: readonly Source[];
   readonly mounts: readonly Source[];
+  /** Where everything else of the pod stands, which only a runtime can hold. */
+  readonly parts: readonly PodPart[];
+}
+
+/** One template of a pod. */
+export interface PodPart {
+  readonly spec: Source;
+  readonly metadata: Source;
+  /** The container that trains. */
+  readonly container: Source;
 }
 
 const ABSENT = new Source(undefined);
@@ -31,14 +42,22 @@ export function containerView(container: Source, resources: Source): PodView {
     env: container.at('env').items(),
     volumes: [],
     mounts: container.at('volumeMounts').items(),
+    parts: [],
   };
 }
 
-/** A pod's spec, by the container of that name; or by the only one. A patch need not have one. */
-export function podView(pod: Source, name: string, kind: 'whole' | 'patch' = 'whole'): PodView {
+/** A pod's spec, by the container of that name; or by the only one, or the only one with GPUs. A patch need not have one. */
+export function podView(
+  pod: Source,
+  name: string,
+  template: Source = ABSENT,
+  kind: 'whole' | 'patch' = 'whole',
+): PodView {
   const containers = pod.at('containers').items();
   const named = containers.find((one) => one.at('name').text() === name);
-  const container = named ?? (containers.length === 1 && kind === 'whole' ? containers[0] : undefined);
+  const withGpus = containers.filter((one) => one.at('resources', 'limits', GPU_RESOURCE).isThere);
+  const only = containers.length === 1 ? containers[0] : withGpus.length === 1 ? withGpus[0] : undefined;
+  const container = named ?? (kind === 'whole' ? only : undefined);
   if (container === undefined && kind === 'whole')
     throw new ImportError(
       `${pod.path}.containers has no container "${name}", which is the one that trains; call it so, or leave the others out.`,
@@ -47,6 +66,7 @@ export function podView(pod: Source, name: string, kind: 'whole' | 'patch' = 'wh
     ...containerView(container ?? ABSENT, container?.at('resources') ?? ABSENT),
     grace: pod.at('terminationGracePeriodSeconds'),
     volumes: pod.at('volumes').items(),
+    parts: [{ spec: pod, metadata: template.at('metadata'), container: container ?? ABSENT }],
   };
 }
 
@@ -62,5 +82,6 @@ export function layered(lower: PodView, upper: PodView, report: ImportReport): P
     env: [...lower.env, ...upper.env],
     volumes: [...lower.volumes, ...upper.volumes],
     mounts: [...lower.mounts, ...upper.mounts],
+    parts: [...lower.parts, ...upper.parts],
   };
 }

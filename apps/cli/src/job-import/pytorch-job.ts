@@ -1,29 +1,28 @@
-/** A PyTorchJob of Kubeflow's training operator (kubeflow.org/v1): its master and its workers become one gang. */
-import { gangJob, type ImportOptions } from './gang-job.ts';
+/** A PyTorchJob of Kubeflow's training operator (kubeflow.org/v1), or of SageMaker HyperPod: its master and its workers become one gang. */
+import { alikePods } from './alike-pods.ts';
+import { gangJob, type ImportOptions, type MadeJob } from './gang-job.ts';
 import { ImportError } from './import-error.ts';
 import type { ImportReport } from './import-report.ts';
-import { podView, type PodView } from './pod.ts';
-import { gpusOfPod } from './resources.ts';
 import type { Source } from './source.ts';
-import type { WrittenJob } from './written-job.ts';
 
 /** The container that the training operator uses. */
 const TRAINER = 'pytorch';
 
 /** Converts a PyTorchJob. Throws an {@link ImportError} if Coxswain cannot run it. */
-export function importPyTorchJob(document: Source, options: ImportOptions, report: ImportReport): WrittenJob {
+export function importPyTorchJob(document: Source, options: ImportOptions, report: ImportReport): MadeJob {
   const spec = document.at('spec');
-  const replicas = replicasOf(spec.at('pytorchReplicaSpecs'));
-  const [first, second] = replicas;
+  const replicas = replicasOf(spec);
+  const [first, ...rest] = replicas;
   if (first === undefined)
     throw new ImportError(
-      'spec.pytorchReplicaSpecs has neither Master nor Worker; add one of them with the program to run.',
+      'spec.pytorchReplicaSpecs (or replicaSpecs) has neither Master nor Worker; add one of them with the program to run.',
     );
-  const pod = podView(first.at('template', 'spec'), TRAINER);
-  if (second !== undefined) joinPods(pod, { first, second }, report);
+  const pod = alikePods([first.at('template'), ...rest.map((one) => one.at('template'))], TRAINER, report);
   const elastic = spec.at('elasticPolicy');
   const policy = spec.at('runPolicy');
-  const limits = [policy.at('backoffLimit'), elastic.at('maxRestarts')].filter((limit) => limit.isThere);
+  const limits = [policy.at('backoffLimit'), policy.at('jobMaxRetryCount'), elastic.at('maxRestarts')].filter(
+    (limit) => limit.isThere,
+  );
   return gangJob(
     {
       metadata: document.at('metadata'),
@@ -42,52 +41,21 @@ export function importPyTorchJob(document: Source, options: ImportOptions, repor
   );
 }
 
-/** Master before Worker, whatever the case of their names; those without pods are left out. */
-function replicasOf(specs: Source): readonly Source[] {
-  const entries = specs.entries();
-  const strange = entries.find(([name]) => !/^(?:master|worker)$/i.test(name));
+/** Master before Worker, whatever the case of their names; those without pods are left out. HyperPod's operator has a list of them. */
+function replicasOf(spec: Source): readonly Source[] {
+  const listed = spec.at('replicaSpecs').items();
+  const entries =
+    listed.length > 0
+      ? listed.map((replica) => [replica.at('name').text() ?? '', replica] as const)
+      : spec.at('pytorchReplicaSpecs').entries();
+  const strange = listed.length > 0 ? undefined : entries.find(([name]) => !/^(?:master|worker)$/i.test(name));
   if (strange !== undefined)
     throw new ImportError(`${strange[1].path} is none of the replicas that a PyTorchJob has: Master and Worker.`);
-  return ['master', 'worker']
-    .flatMap((want) => entries.filter(([name]) => name.toLowerCase() === want).map(([, replica]) => replica))
+  const order = ([name]: readonly [string, Source]): number => (name.toLowerCase() === 'master' ? 0 : 1);
+  return entries
+    .toSorted((one, other) => order(one) - order(other))
+    .map(([, replica]) => replica)
     .filter((replica) => replica.isThere && replica.at('replicas').count() !== 0);
-}
-
-/** Pods of a gang are alike: what differs in what the second replica runs is refused, what else differs is left. */
-function joinPods(
-  pod: PodView,
-  { first, second }: { readonly first: Source; readonly second: Source },
-  report: ImportReport,
-): void {
-  const [one, other] = [first.at('template'), second.at('template')];
-  if (sameText(one.value, other.value)) {
-    report.changed(other, 'the pods of the gang', { why: `it is equal to ${one.path}` });
-    return;
-  }
-  const pods = podView(other.at('spec'), TRAINER);
-  for (const field of ['image', 'command', 'args'] as const) {
-    if (!sameText(pod[field].value, pods[field].value))
-      throw new ImportError(
-        `${fieldPath(pods[field], other)} differs from that of ${one.path}; the pods of a gang run one program of one image. Make them equal, or let the program decide by RANK.`,
-      );
-  }
-  if (gpusOfPod(pod.resources) !== gpusOfPod(pods.resources))
-    throw new ImportError(
-      `${fieldPath(pods.resources, other)} asks for other GPUs than ${one.path}; every pod of a gang has as many. Make them alike.`,
-    );
-  report.left(other, {
-    why: `the pods of a gang are alike, and it differs from ${one.path} in more than program and GPUs`,
-    todo: `check that nothing that only ${other.path} has is needed`,
-  });
-}
-
-function fieldPath(field: Source, template: Source): string {
-  return field.isThere ? field.path : template.path;
-}
-
-/** Whether both would be written alike; keys count in their order, as a file that was written twice has them. */
-function sameText(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function restartsNever(replicas: readonly Source[], isLimited: boolean, report: ImportReport): boolean {

@@ -4,8 +4,10 @@ import { z } from 'zod';
 import { isRendezvous } from './environment.ts';
 import { ImportError } from './import-error.ts';
 import type { ReportLine } from './import-report.ts';
-import { megatronDegrees } from './megatron-degrees.ts';
+import { importedEngine } from './imported-engine.ts';
+import { networkLines } from './launched-job.ts';
 import { lineProgram, type RankProgram } from './program.ts';
+import { shownLayout } from './shown-layout.ts';
 import { baseName } from './torchrun.ts';
 import type { WrittenJob } from './written-job.ts';
 
@@ -23,51 +25,51 @@ export function importTorchrunLine(
   options: LineOptions,
 ): { readonly job: WrittenJob; readonly report: readonly ReportLine[] } {
   const program = lineProgram(line);
-  const { torchrun, words } = program;
+  const { launcher: torchrun, words } = program;
   const env = program.env.filter(({ name }) => !isRendezvous(name));
   if (torchrun === undefined)
-    throw new ImportError('The line does not begin with torchrun or python -m torch.distributed.run.');
+    throw new ImportError(
+      'The line does not begin with torchrun, python -m torch.distributed.run, accelerate launch, deepspeed, mpirun or srun.',
+    );
   if (options.image === undefined)
     throw new ImportError('A line names no image; give the one that has the program with --image.');
   refuseCredentials(words, env);
   const nodes = nodesOf(program);
-  const ranksPerPod = ranksOf(program, options);
-  const { degrees, product } = megatronDegrees(words, nodes.count * ranksPerPod);
-  const layout = { ...degrees, dataParallelDegree: (nodes.count * ranksPerPod) / product };
+  const ranksPerPod = ranksOf(program, options, nodes.count);
+  const ranks = nodes.count * ranksPerPod;
+  const read = importedEngine({ words, variables: env, ranks, from: 'the line' });
+  const { name: engine, ...started } = read.engine;
   const restarts = restartsOf(program);
   const job: WrittenJob = {
     name: options.name ?? nameOf(words),
     spec: {
       engine: {
-        name: 'command',
+        name: engine,
         image: options.image,
-        command: [...words],
+        ...started,
         ...(env.length === 0 ? {} : { env: [...env] }),
       },
-      layout,
+      layout: read.layout,
       resources: { gpusPerNode: ranksPerPod },
       ...(restarts === undefined ? {} : { restartPolicy: { maxRestarts: restarts } }),
     },
   };
   const parsed = JobCreate.safeParse(job);
   if (!parsed.success) throw new ImportError(`The line makes no valid job:\n${z.prettifyError(parsed.error)}`);
-  const shown = Object.entries(layout)
-    .map(([field, value]) => `layout.${field} ${value}`)
-    .join(', ');
   return {
     job,
     report: [
       ...env.map(({ name }): ReportLine => ({ outcome: 'taken', from: `${name}=…`, to: `engine.env ${name}` })),
       {
         outcome: 'changed',
-        from: 'torchrun',
+        from: torchrun.starter,
         to: 'engine.command',
-        why: 'the program alone: Coxswain starts it once per GPU, without torchrun',
+        why: `the program alone: Coxswain starts it once per GPU, without ${torchrun.starter}`,
       },
       {
         outcome: 'changed',
         from: `--nnodes ${torchrun.nodes?.text ?? '1 (its default)'}`,
-        to: shown,
+        to: shownLayout(read.layout),
         why: `${nodes.count} x ${ranksPerPod} ranks${nodes.why}`,
       },
       {
@@ -91,12 +93,15 @@ export function importTorchrunLine(
           from: `${name}=…`,
           why: 'Coxswain sets it for each rank',
         })),
+      ...read.lines,
+      ...networkLines(nodes.count, env),
+      ...program.notes.map((note): ReportLine => ({ outcome: 'left', ...note })),
       ...torchrun.ignored.map(({ option, why }): ReportLine => ({ outcome: 'left', from: option, why })),
     ],
   };
 }
 
-function nodesOf({ torchrun }: RankProgram): { readonly count: number; readonly why: string } {
+function nodesOf({ launcher: torchrun }: RankProgram): { readonly count: number; readonly why: string } {
   const text = torchrun?.nodes?.text ?? '1';
   const [, least, most = least] = /^([1-9]\d{0,5})(?::([1-9]\d{0,5}))?$/.exec(text) ?? [];
   if (most === undefined)
@@ -104,8 +109,10 @@ function nodesOf({ torchrun }: RankProgram): { readonly count: number; readonly 
   return { count: Number(most), why: least === most ? '' : '; a gang has one size, the greatest of the range' };
 }
 
-function ranksOf({ torchrun }: RankProgram, { gpusPerNode }: LineOptions): number {
-  const text = torchrun?.processesPerNode?.text ?? '1';
+function ranksOf({ launcher }: RankProgram, { gpusPerNode }: LineOptions, nodes: number): number {
+  const all = Number(launcher?.processes?.text);
+  const share = all > 0 && all % nodes === 0 ? String(all / nodes) : undefined;
+  const text = launcher?.processesPerNode?.text ?? share ?? (gpusPerNode === undefined ? '1' : String(gpusPerNode));
   const ranks = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : gpusPerNode;
   if (ranks === undefined)
     throw new ImportError(
@@ -116,7 +123,7 @@ function ranksOf({ torchrun }: RankProgram, { gpusPerNode }: LineOptions): numbe
   return ranks;
 }
 
-function restartsOf({ torchrun }: RankProgram): number | undefined {
+function restartsOf({ launcher: torchrun }: RankProgram): number | undefined {
   const text = torchrun?.maxRestarts?.text;
   if (text === undefined) return undefined;
   if (!/^\d{1,6}$/.test(text)) throw new ImportError(`--max-restarts is "${text}", and must be a whole number.`);

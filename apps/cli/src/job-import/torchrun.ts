@@ -8,6 +8,8 @@ export interface TorchrunOptions {
   readonly nodes?: ShellWord;
   /** As written: a number, `auto`, `gpu`, `cpu`. */
   readonly processesPerNode?: ShellWord;
+  /** Processes in all, as accelerate and mpirun are given them. */
+  readonly processes?: ShellWord;
   readonly maxRestarts?: ShellWord;
   /** Options that mean nothing to a job, as written, with why. */
   readonly ignored: readonly { readonly option: string; readonly why: string }[];
@@ -66,7 +68,7 @@ export function torchrunStart(
 ): { readonly rest: readonly ShellWord[]; readonly python: string } | undefined {
   const [first, ...rest] = words.map(({ text }) => text);
   if (first === undefined) return undefined;
-  if (baseName(first) === 'torchrun') return { rest: words.slice(1), python: 'python3' };
+  if (/^(?:torchrun|hyperpodrun)$/.test(baseName(first))) return { rest: words.slice(1), python: 'python3' };
   if (!/^python[0-9.]*$/.test(baseName(first))) return undefined;
   const flag = rest.findIndex((word) => !/^-[uBEsSOIqb]+$/.test(word));
   const isRun = rest[flag] === '-m' && /^torch\.distributed\.(?:run|launch)$/.test(rest[flag + 1] ?? '');
@@ -121,8 +123,16 @@ function readOption(words: readonly ShellWord[], position: number): ReadOption {
   if (inline !== undefined)
     return { name, written: word.text, value: { ...word, text: inline }, meaning, last: position };
   const value = words[position + 1];
+  // What is dropped anyway needs no value: scripts leave it to a variable that may be empty.
+  if (typeof meaning !== 'string' && (value === undefined || isNextOption(value, words[position + 2])))
+    return { name, written: given, value: EMPTY, meaning, last: position };
   if (value === undefined) throw new ImportError(`torchrun option ${given} has no value.`);
   return { name, written: `${given} ${value.text}`, value, meaning, last: position + 1 };
+}
+
+/** An option where a value belongs, or the program itself: `--master_port --nnodes 2`, `--rdzv_id train.py`. */
+function isNextOption({ text }: ShellWord, next: ShellWord | undefined): boolean {
+  return /^--?[a-z]/i.test(text) || (/\.py$/.test(text) && (next === undefined || !/\.py$/.test(next.text)));
 }
 
 const EMPTY: ShellWord = { text: '', raw: '', isLiteral: true };

@@ -1,10 +1,9 @@
 /** A TrainJob of Kubeflow Trainer (trainer.kubeflow.org/v1alpha1), with its runtime where that is in the same file. */
-import { gangJob, type ImportOptions } from './gang-job.ts';
+import { gangJob, type ImportOptions, type MadeJob } from './gang-job.ts';
 import { ImportError } from './import-error.ts';
 import type { ImportReport } from './import-report.ts';
 import { containerView, layered, podView, type PodView } from './pod.ts';
 import { Source } from './source.ts';
-import type { WrittenJob } from './written-job.ts';
 
 /** What the trainer calls its container, and the job of a runtime that has it. */
 const TRAINER = 'node';
@@ -18,7 +17,7 @@ export interface TrainJobFile {
 }
 
 /** Converts a TrainJob. Throws an {@link ImportError} if Coxswain cannot run it. */
-export function importTrainJob(file: TrainJobFile, options: ImportOptions, report: ImportReport): WrittenJob {
+export function importTrainJob(file: TrainJobFile, options: ImportOptions, report: ImportReport): MadeJob {
   const { document } = file;
   const spec = document.at('spec');
   const trainer = spec.at('trainer');
@@ -27,8 +26,8 @@ export function importTrainJob(file: TrainJobFile, options: ImportOptions, repor
   const policy = runtime?.at('spec', 'mlPolicy') ?? new Source(undefined);
   refuseOtherPolicies(policy);
   const layers = [
-    ...(job === undefined ? [] : [podView(podOf(job), TRAINER)]),
-    ...patchesOf(spec).map((patch) => podView(patch, TRAINER, 'patch')),
+    ...(job === undefined ? [] : [podView(podOf(job), TRAINER, job.at('template', 'spec', 'template'))]),
+    ...patchesOf(spec).map((patch) => podView(patch, TRAINER, undefined, 'patch')),
     containerView(trainer, trainer.at('resourcesPerNode')),
   ];
   const pod = layers.reduce((lower, upper) => layered(lower, upper, report));

@@ -33,6 +33,9 @@ const IS_DATA = /dataset|corpus|tokens/i;
 const SOUNDS_LIKE_DATA = /data|corpus|input|tokens/i;
 const ONE_OF_EACH = 'a job mounts one claim to read (data) and one to save to (checkpoint)';
 
+/** Kinds of volumes that a runtime gives to the pods (`runtime-of-pod.ts`). */
+export const OF_A_RUNTIME = ['hostPath', 'configMap', 'csi', 'nfs', 'projected', 'downwardAPI'] as const;
+
 /** The volumes that are mounted, as a job knows them. What is not mounted is left to the report's end. */
 export function readVolumes(
   { volumes, mounts }: { readonly volumes: readonly Source[]; readonly mounts: readonly Source[] },
@@ -156,12 +159,13 @@ function leaveVolume(
   { volume, mount, mountPath }: { readonly volume: Source; readonly mount: Source; readonly mountPath: string },
   report: ImportReport,
 ): void {
-  if (volume.at('emptyDir').isThere && mountPath === '/dev/shm') {
+  if (mountPath === '/dev/shm') {
     const shared = { why: 'every pod has shared memory: a quarter of its memory, at most 64 GiB' };
     report.changed(volume, '/dev/shm', shared);
     report.changed(mount, '/dev/shm', shared);
     return;
   }
+  if (OF_A_RUNTIME.some((kind) => volume.at(kind).isThere)) return;
   const isRoom = volume.at('emptyDir').isThere;
   const why = isRoom ? 'a job has one scratch volume, on disk' : 'a job mounts claims and keys of Secrets alone';
   report.left(volume, {

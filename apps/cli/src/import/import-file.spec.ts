@@ -1,0 +1,213 @@
+/** The corpus of files that people have: one of each kind, in `examples/import`. */
+import { JobCreate } from '@coxswain/api-types';
+import { brokenLayoutRules, engineRefusal } from '@coxswain/engines';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { importFile } from './import-file.ts';
+import type { ImportedJob } from '../job-import/import-job.ts';
+
+const DIRECTORY = join(import.meta.dirname, '../../../../examples/import');
+const read = (file: string): ImportedJob =>
+  importFile(readFileSync(join(DIRECTORY, file), 'utf8'), { file: `examples/import/${file}` });
+
+const FSDP = { zeroStage: 3, implementation: 'fsdp2' };
+
+/** Each file: its layout, and fields besides. */
+const CORPUS: Readonly<
+  Record<string, { readonly layout: object; readonly gpusPerNode: number; readonly runtime?: string }>
+> = {
+  'accelerate.sbatch': { layout: { dataParallelDegree: 32, states: FSDP }, gpusPerNode: 8 },
+  'accelerate.yaml': { layout: { dataParallelDegree: 16, states: FSDP }, gpusPerNode: 8 },
+  'axolotl.yaml': {
+    layout: {
+      tensorParallelDegree: 2,
+      contextParallelDegree: 2,
+      dataParallelDegree: 2,
+      dataParallelShardDegree: 2,
+      states: FSDP,
+    },
+    gpusPerNode: 8,
+  },
+  'deepspeed.json': {
+    layout: { dataParallelDegree: 1, states: { zeroStage: 2, implementation: 'deepspeed' } },
+    gpusPerNode: 1,
+  },
+  'deepspeed.sbatch': {
+    layout: { dataParallelDegree: 16, states: { zeroStage: 3, implementation: 'deepspeed' } },
+    gpusPerNode: 8,
+  },
+  'gpt-neox.yml': {
+    layout: {
+      tensorParallelDegree: 2,
+      pipelineParallelDegree: 4,
+      dataParallelDegree: 1,
+      states: { zeroStage: 1, implementation: 'deepspeed' },
+    },
+    gpusPerNode: 8,
+  },
+  'hyperpod-pytorch-job.yaml': { layout: { dataParallelDegree: 32, states: FSDP }, gpusPerNode: 8, runtime: 'efa-p5' },
+  'indexed-job.yaml': { layout: { tensorParallelDegree: 4, dataParallelDegree: 16 }, gpusPerNode: 8 },
+  'job-set.yaml': { layout: { tensorParallelDegree: 8, dataParallelDegree: 4 }, gpusPerNode: 8 },
+  'llm-foundry.yaml': { layout: { dataParallelDegree: 1, states: FSDP }, gpusPerNode: 1 },
+  'megatron-bridge.sbatch': {
+    layout: {
+      tensorParallelDegree: 2,
+      dataParallelDegree: 32,
+      expert: { expertParallelDegree: 8, expertTensorParallelDegree: 1 },
+    },
+    gpusPerNode: 8,
+  },
+  'megatron-lm.sbatch': {
+    layout: {
+      tensorParallelDegree: 4,
+      pipelineParallelDegree: 4,
+      dataParallelDegree: 2,
+      sequence: { sequenceParallel: true },
+      states: { zeroStage: 1, implementation: 'distributed-optimizer' },
+    },
+    gpusPerNode: 8,
+  },
+  'mpi-job.yaml': {
+    layout: { tensorParallelDegree: 8, dataParallelDegree: 2 },
+    gpusPerNode: 8,
+    runtime: 'rdma-shared',
+  },
+  'nemo.sbatch': {
+    layout: { tensorParallelDegree: 4, pipelineParallelDegree: 8, dataParallelDegree: 2 },
+    gpusPerNode: 8,
+  },
+  'pytorch-job.yaml': { layout: { dataParallelDegree: 32 }, gpusPerNode: 8, runtime: 'finetune-pods' },
+  'torchtitan.sbatch': { layout: { tensorParallelDegree: 8, dataParallelDegree: 4, states: FSDP }, gpusPerNode: 8 },
+  'torchtitan.toml': {
+    layout: { tensorParallelDegree: 8, pipelineParallelDegree: 2, dataParallelDegree: 1, states: FSDP },
+    gpusPerNode: 8,
+  },
+  'train-job.yaml': {
+    layout: { tensorParallelDegree: 8, dataParallelDegree: 4 },
+    gpusPerNode: 8,
+    runtime: 'pretrain-pods',
+  },
+  'volcano-job.yaml': { layout: { dataParallelDegree: 24 }, gpusPerNode: 8 },
+};
+
+describe.each(Object.entries(CORPUS))('%s', (file, want) => {
+  const { job } = read(file);
+
+  it('becomes a job with the degrees of its file', () => {
+    const { layout, resources, runtimeRef } = job.spec;
+    expect([layout, resources?.gpusPerNode, runtimeRef?.name]).toEqual([want.layout, want.gpusPerNode, want.runtime]);
+  });
+
+  it('is valid, and its engine renders it', () => {
+    const { spec } = JobCreate.parse(job);
+    const { layout } = spec;
+    expect(engineRefusal(spec)).toBeUndefined();
+    expect(layout === undefined ? ['no layout'] : brokenLayoutRules({ ...spec, layout })).toEqual([]);
+  });
+});
+
+describe('the corpus', () => {
+  it('has every file of the folder', () => {
+    expect(readdirSync(DIRECTORY).toSorted()).toEqual(Object.keys(CORPUS).toSorted());
+  });
+
+  it.each<[string, string, readonly RegExp[]]>([
+    [
+      'a batch script',
+      'megatron-lm.sbatch',
+      [
+        /import again with --image/,
+        /spec\.runtimeRef .*examples\/runtimes\/efa\.yaml/,
+        /PersistentVolumeClaim/,
+        /bound the steps/,
+      ],
+    ],
+    [
+      'a script with a hostfile',
+      'deepspeed.sbatch',
+      [/put the file into the image/, /let the program read LOCAL_RANK/],
+    ],
+    ['a file without a program', 'accelerate.yaml', [/import again with --program/]],
+    ['a file without a number of GPUs', 'axolotl.yaml', [/import again with --gpus-per-node N and --nodes N/]],
+    [
+      'objects beside the job',
+      'hyperpod-pytorch-job.yaml',
+      [/apply it in the namespace of the job/, /an administrator applies that file/],
+    ],
+    ['a queue', 'volcano-job.yaml', [/docs\/tasks\/create-a-project\.md/]],
+  ])('%s has lines for the user', (_what, file, wants) => {
+    const todos = read(file).report.flatMap(({ todo }) => todo ?? []);
+    for (const want of wants) expect(todos).toContainEqual(expect.stringMatching(want));
+  });
+});
+
+describe('a file', () => {
+  it.each<[string, string, RegExp]>([
+    ['of nothing', ' \n', /^The file is empty; expected a PyTorchJob/],
+    ['of Helm', 'a: {{ .Values.x }}\n', /helm template CHART/],
+    ['of Helm in quotes', 'kind: JobSet\nname: "{{ .Release.Name }}"\n', /helm template CHART/],
+    ['of Docker Compose', 'services: { a: { image: b } }\n', /Recognised: .*batch script of Slurm/],
+    ['of TOML that is not known', '[project]\nname = "x"\n', /TOML that is not known\. Recognised/],
+    ['that is a list', '- a\n', /Recognised/],
+    [
+      'with a loop around the launcher',
+      '#!/bin/bash\n#SBATCH -N 2\nfor i in 1 2; do torchrun a.py; done\n',
+      /starts no program that is known/,
+    ],
+  ])('%s is refused with what is recognised', (_what, text, want) => {
+    expect(() => importFile(text)).toThrow(want);
+  });
+});
+
+describe('lines for sbatch', () => {
+  const jobOf = (lines: string, command = 'srun torchrun --nproc_per_node=8 a.py', options = {}): ImportedJob =>
+    importFile(`#!/bin/bash\n${lines}\n${command}\n`, options);
+  it.each<[string, string, string, object]>([
+    [
+      'nodes and GPUs',
+      '#SBATCH -N 4\n#SBATCH --gres=gpu:a100:4',
+      'srun torchrun --nproc_per_node=gpu a.py',
+      { layout: { dataParallelDegree: 16 } },
+    ],
+    ['GPUs in all', '#SBATCH --nodes=2\n#SBATCH -G 16', 'srun torchrun a.py', { layout: { dataParallelDegree: 16 } }],
+    [
+      'a task for each rank',
+      '#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=8',
+      'srun python a.py',
+      { layout: { dataParallelDegree: 16 } },
+    ],
+    [
+      'tasks in all',
+      '#SBATCH --ntasks=16\n#SBATCH --ntasks-per-node=8',
+      'srun python a.py',
+      { layout: { dataParallelDegree: 16 } },
+    ],
+    [
+      'a range of nodes, by its most',
+      '#SBATCH --nodes=1-4\n#SBATCH --gpus-per-node=8',
+      'torchrun a.py',
+      { layout: { dataParallelDegree: 32 } },
+    ],
+    [
+      'memory of a node',
+      '#SBATCH --mem=80G\n#SBATCH -N1\n#SBATCH --gpus-per-node=8',
+      'torchrun a.py',
+      { resources: { memoryPerGpu: '10Gi' } },
+    ],
+    [
+      'its image',
+      '#SBATCH --container-image=nvcr.io#nvidia/pytorch:25.01\n#SBATCH -N1',
+      'srun torchrun a.py',
+      { engine: { image: 'nvcr.io/nvidia/pytorch:25.01' } },
+    ],
+  ])('%s', (_what, lines, command, want) => {
+    expect(jobOf(lines, command).job.spec).toMatchObject(want);
+  });
+
+  it('a credential of the script is a reference, and its value is written nowhere', () => {
+    const token = `hf_${'x'.repeat(34)}`;
+    const imported = jobOf('#SBATCH -N1', `export HF_TOKEN=${token}\ntorchrun a.py`);
+    expect(JSON.stringify(imported)).not.toContain(token);
+    expect(imported.job.spec.engine.secretEnv).toEqual([{ name: 'HF_TOKEN', secret: 'job-a', key: 'hf-token' }]);
+  });
+});

@@ -1,0 +1,84 @@
+/** What is in a file, known by its content and not by its name, and the job that it describes. */
+import { parseAllDocuments } from 'yaml';
+import { flatSettings, importConfiguration, isToml, tomlSettings } from '../job-import/config-file.ts';
+import { ImportError } from '../job-import/import-error.ts';
+import { importJob, RECOGNISED, type ImportedJob } from '../job-import/import-job.ts';
+import type { LaunchOptions } from '../job-import/launched-job.ts';
+import type { ReportLine } from '../job-import/import-report.ts';
+import { importBatchScript, isBatchScript } from '../job-import/sbatch.ts';
+import { EXPORTED_JOB } from './exported-job.ts';
+import { jobOfExport } from './job-of-export.ts';
+
+/** Imports a file. Throws an {@link ImportError} that lists what is recognised if the file is something else. */
+export function importFile(text: string, options: LaunchOptions = {}): ImportedJob {
+  if (text.trim() === '') throw new ImportError(`The file is empty; expected ${RECOGNISED}.`);
+  const { name, image, nodes, gpusPerNode } = options;
+  const isAsWritten = [name, image, nodes, gpusPerNode].every((option) => option === undefined);
+  const exported = isAsWritten && text.includes(EXPORTED_JOB) ? jobOfExport(text, exportedDocument(text)) : undefined;
+  if (typeof exported === 'object') return exported;
+  const imported = importOther(text, options);
+  return exported === undefined ? imported : { ...imported, report: [...imported.report, CHANGED] };
+}
+
+/** A line for a file that was edited since its export. */
+const CHANGED: ReportLine = {
+  outcome: 'left',
+  from: 'the job that coxswain export wrote into the file',
+  why: 'the file was changed since, so its fields count',
+};
+
+function exportedDocument(text: string): unknown {
+  const [document] = isBatchScript(text) ? [] : documentsOf(text);
+  return document;
+}
+
+function importOther(text: string, options: LaunchOptions): ImportedJob {
+  if (isBatchScript(text)) return importBatchScript(text, options);
+  if (isHelmTemplate(text))
+    throw new ImportError(
+      'It is a template of Helm, not an object of Kubernetes. Render it first: helm template CHART -f values.yaml | coxswain import -',
+    );
+  if (/^#!/.test(text))
+    throw new ImportError(
+      `It is a script that starts no ranks by a launcher that is known. Give the line that starts them to --torchrun. Recognised: ${RECOGNISED}.`,
+    );
+  if (isToml(text)) return configured(tomlSettings(text), options);
+  const documents = documentsOf(text);
+  const [document] = documents;
+  if (documents.length === 1 && !isObject(document)) {
+    const imported = importConfiguration(flatSettings(document), options);
+    if (imported !== undefined) return imported;
+  }
+  const { name, image } = options;
+  return importJob(documents, { ...(name === undefined ? {} : { name }), ...(image === undefined ? {} : { image }) });
+}
+
+function configured(settings: Readonly<Record<string, string>>, options: LaunchOptions): ImportedJob {
+  const imported = importConfiguration(settings, options);
+  if (imported === undefined) throw new ImportError(`It is TOML that is not known. Recognised: ${RECOGNISED}.`);
+  return imported;
+}
+
+/** Actions of a template. In quotes they would be YAML, so the text decides and not the parser. */
+function isHelmTemplate(text: string): boolean {
+  return /\{\{-?\s*(?:\.(?:Values|Release|Chart|Files|Capabilities)\b|(?:if|range|with|include|define|template|end|else|toYaml|tpl|printf)\b|\$\w*|\/\*)/.test(
+    text,
+  );
+}
+
+function isObject(document: unknown): boolean {
+  return typeof document === 'object' && document !== null && 'apiVersion' in document && 'kind' in document;
+}
+
+function documentsOf(text: string): readonly unknown[] {
+  const documents = parseAllDocuments(text);
+  if (!Array.isArray(documents)) return [];
+  const wrong = documents.flatMap(({ errors }) => errors)[0];
+  if (wrong !== undefined)
+    throw new ImportError(`It is neither YAML, JSON nor TOML: ${wrong.message}\nRecognised: ${RECOGNISED}.`);
+  try {
+    return documents.map((document) => document.toJS() as unknown);
+  } catch (error) {
+    throw new ImportError(`It cannot be read: ${(error as Error).message}`);
+  }
+}
