@@ -3,10 +3,10 @@
  *
  * More than 400 lines: the schemas of one contract, with a description of each field.
  */
-import { MAX_PLANNED_GPUS, ModelShape, ParallelLayout } from '@coxswain/layout';
+import { MAX_PLANNED_GPUS, ModelShape, NIC_KINDS, ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { ClusterProfile } from './cluster-profile.ts';
-import { NIC_KINDS, PRECISIONS, RANK_ORDERS, SCHEDULES } from './facts.ts';
+import { PRECISIONS, RANK_ORDERS, SCHEDULES } from './facts.ts';
 
 const degree = z.int().min(1).max(MAX_PLANNED_GPUS);
 const share = z.number().min(0).max(1);

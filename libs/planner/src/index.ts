@@ -1,4 +1,6 @@
-export { NIC_KINDS, PRECISIONS, RANK_ORDERS, SCHEDULES } from './facts.ts';
+export { NIC_KINDS } from '@coxswain/layout';
+export type { NicKind } from '@coxswain/layout';
+export { PRECISIONS, RANK_ORDERS, SCHEDULES } from './facts.ts';
 export type {
   ClusterFacts,
   GpuFacts,
@@ -6,7 +8,6 @@ export type {
   AlsoIn8Bits,
   KeptInBf16,
   GraphedPart,
-  NicKind,
   Precision,
   RankOrder,
   RecomputeModule,
