@@ -42,6 +42,7 @@ export { parametersOf } from './memory/parameters.ts';
 export { predictMemory } from './memory/predict-memory.ts';
 export type { MemoryPrediction } from './memory/predict-memory.ts';
 export { precisionOf } from './request/gpu-formats.ts';
+export { assumedEngineOf } from './request/assumed-engine.ts';
 export { parsePlanRequest } from './request/parse-plan-request.ts';
 export { pipelineOfPlan } from './questions/pipeline-of-plan.ts';
 export { plan } from './questions/plan.ts';
