@@ -26,9 +26,12 @@ export function generateFabricLabels(): ReadonlyMap<string, string> {
     '| Producer | Tiers | Root: nodes below one value are an island |',
     '|---|---|---|',
     ...switchDialects.map(
-      ({ producer, tiers, roots }) =>
-        `| ${producer} | ${tiers.map((keys) => keys.map((key) => `\`${key}\``).join(' or ')).join('; ')} | ${list(roots)} |`,
+      ({ producer, tiers, roots, border }) =>
+        `| ${producer} | ${tiers.map((keys) => keys.map((key) => `\`${key}\``).join(' or ')).join('; ')} | ${border === 'zone' ? `the zone, \`${placeLabels[0]}\`` : list(roots)} |`,
     ),
+    '',
+    'A node with EFA NICs is on the network of its zone, whichever producer labels its switches. Where no root is known, nodes of one island are assumed to reach',
+    'each other; [fabric](../fabric.md) describes what Coxswain reports then.',
     '',
     '## Device resources of NICs',
     '',

@@ -44,6 +44,7 @@ export { snapshotChunks } from './snapshots/snapshot-chunks.ts';
 export { mayRecord, type RecordedBefore } from './snapshots/snapshot-pace.ts';
 export { summarize } from './nodes/summary.ts';
 export { uncountedNodes, uncountedPods } from './nodes/uncounted.ts';
+export { assumedReachSentence } from './capacity/assumed-reach.ts';
 export { unlabelledSentence } from './capacity/unlabelled-nodes.ts';
 export { trafficGroups } from './traffic/traffic-groups.ts';
 export type { TrafficGroupSet } from './traffic/traffic-groups.ts';

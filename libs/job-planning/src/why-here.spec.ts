@@ -44,6 +44,14 @@ describe('why ranks sit where they do', () => {
     expect(sentence).toMatch(want);
   });
 
+  it('says that reachability is assumed below two blocks that no label joins', () => {
+    const inBlock = (block: string): Partial<FabricNode> => below(`zone=a/google:gce-topology-block=${block}`);
+    expect(reasonOn(inBlock('b1'), inBlock('b2'))).toMatch(
+      /^In 2 racks of one island: .* No label says that nodes below b1, b2 reach each other; it is assumed, and preflight measures it\. /,
+    );
+    expect(reasonOn(inBlock('b1'), inBlock('b1'))).not.toMatch(/assumed/);
+  });
+
   it('says nothing of one node', () => {
     expect(reasonOn({})).toBe('');
   });

@@ -1,6 +1,6 @@
 /** Why do ranks sit where they do, in a sentence? What they are near to, and what they send over what lies between. */
 import type { Fabric, FabricNode, LayoutTraffic, PlacedGang } from '@coxswain/fabric';
-import { crossingBytes, namedSwitch } from '@coxswain/fabric';
+import { assumedReachSentence, crossingBytes, namedSwitch } from '@coxswain/fabric';
 import { formatBytes } from '@coxswain/units';
 
 /** Longest in status. */
@@ -20,7 +20,8 @@ export function whyHere(traffic: LayoutTraffic, { nodes, ranksPerPod }: PlacedGa
     ...(haveLeafSwitches(members) && bytes.leaf > 0 ? [`${formatBytes(bytes.leaf)} of it between racks`] : []),
     ...(bytes.island > 0 ? [`${formatBytes(bytes.island)} between islands`] : []),
   ];
-  return `${placeOf(members)}: a step sends ${parts.join(', ')}${assumed}.`.slice(0, MOST_CHARACTERS);
+  const where = `${placeOf(members)}: a step sends ${parts.join(', ')}${assumed}.`;
+  return [where, assumedReachSentence(members) ?? []].flat().join(' ').slice(0, MOST_CHARACTERS);
 }
 
 function placeOf(nodes: readonly FabricNode[]): string {

@@ -1,4 +1,6 @@
 import {
+  DeviceMesh,
+  NIC_KINDS,
   checkJobLayout,
   checkLayoutDocument,
   type DocumentFinding,
@@ -29,6 +31,10 @@ const modelOf = (name: string): never => {
 };
 
 describe('a document of one role', () => {
+  it.each(NIC_KINDS)('has machines with a network of kind %s, as --nic has', (network) => {
+    expect(DeviceMesh.parse({ ...MESH, segments: [segment({ network })] }).segments[0]?.network).toBe(network);
+  });
+
   const document = (parts: object): LayoutDocument => LayoutDocument.parse({ model: LLAMA, mesh: MESH, ...parts });
 
   it.each<[string, object, readonly string[]]>([

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { degree } from './degree.ts';
-import { LAYOUT_ENGINES } from './layout-facts.ts';
+import { LAYOUT_ENGINES, NIC_KINDS } from './layout-facts.ts';
 import { ModelShape } from './model-shape.ts';
 import { ParallelLayout } from './parallel-layout.ts';
 
@@ -34,7 +34,7 @@ const Batch = z.strictObject({
 const Segment = z.strictObject({
   nodes: z.int().min(1).max(65_536),
   gpu: text.describe('Type of accelerator, such as h100; cpu where there is none.'),
-  network: z.enum(['infiniband', 'roce', 'ethernet']),
+  network: z.enum(NIC_KINDS).describe('Kind of NICs between its nodes.'),
   topologyDomain: text.optional(),
   relativeSpeed: z.number().positive().max(100).optional().describe('Speed of one GPU relative to the first segment.'),
   grid: z

@@ -1,4 +1,3 @@
-import type { CommunicationPolicy } from './communication-policy.ts';
 import type { ParallelLayout } from './parallel-layout.ts';
 
 /** Every engine whose layouts can be checked. */
@@ -41,13 +40,15 @@ export interface SavedState {
   readonly layout: ParallelLayout;
 }
 
-/** A kind of network between nodes. */
-export type NetworkKind = NonNullable<NonNullable<CommunicationPolicy['groupNetwork']>['data']> | 'ethernet';
+/** Kinds of NICs between nodes. `efa` is AWS's Elastic Fabric Adapter; `other` is another RDMA network, such as Slingshot. */
+export const NIC_KINDS = ['infiniband', 'roce', 'efa', 'omnipath', 'ethernet', 'other'] as const;
+/** One of {@link NIC_KINDS}. */
+export type NicKind = (typeof NIC_KINDS)[number];
 
 /** Consecutive nodes with one kind of GPU and one network. */
 export interface NetworkIsland {
   readonly nodes: number;
-  readonly network: NetworkKind;
+  readonly network: NicKind;
 }
 
 /**

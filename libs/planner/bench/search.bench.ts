@@ -44,6 +44,13 @@ const DEEPSEEK: PlanRequestInput = {
   globalBatchSize: 15_360,
   sequenceLength: 4096,
 };
+/** 32,768 micro-batches on up to 64 stages, for an engine that runs every schedule. */
+const MANY_SAMPLES: PlanRequestInput = {
+  model: 'llama-3.1-405b',
+  cluster: { gpu: 'h100', gpus: 512 },
+  globalBatchSize: 65_536,
+  sequenceLength: 8192,
+};
 const SMALL: PlanRequestInput = {
   model: 'llama-3.1-8b',
   cluster: { gpu: 'h100', gpus: 16 },
@@ -158,14 +165,19 @@ const deepseek = describeSearch(
   3,
   measured(() => searched(DEEPSEEK)),
 );
+const manySamples = describeSearch(
+  '405B parameters on 512 GPUs with 65,536 samples, the third search',
+  3,
+  measured(() => searched(MANY_SAMPLES)),
+);
 for (let again = 0; again < 3; again++) [TRILLION, DEEPSEEK].forEach(searched);
 const warmTrillion = describeSearch(
-  '1T parameters on 3,072 GPUs, the ninth search',
+  '1T parameters on 3,072 GPUs, the tenth search',
   1,
   measured(() => searched(TRILLION)),
 );
 const warmDeepseek = describeSearch(
-  'DeepSeek-V3 on 16,384 GPUs, the tenth search',
+  'DeepSeek-V3 on 16,384 GPUs, the eleventh search',
   3,
   measured(() => searched(DEEPSEEK)),
 );
@@ -181,5 +193,14 @@ console.log(
 const peakMib = process.resourceUsage().maxRSS / 1024;
 if (!exactness.exact) process.exitCode = 1;
 console.log(
-  JSON.stringify({ layoutsPerS, trillion, deepseek, warmTrillion, warmDeepseek, peakMib, exact: exactness.exact }),
+  JSON.stringify({
+    layoutsPerS,
+    trillion,
+    deepseek,
+    manySamples,
+    warmTrillion,
+    warmDeepseek,
+    peakMib,
+    exact: exactness.exact,
+  }),
 );

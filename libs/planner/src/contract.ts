@@ -3,10 +3,10 @@
  *
  * More than 400 lines: the schemas of one contract, with a description of each field.
  */
-import { MAX_PLANNED_GPUS, ModelShape, ParallelLayout } from '@coxswain/layout';
+import { MAX_PLANNED_GPUS, ModelShape, NIC_KINDS, ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { ClusterProfile } from './cluster-profile.ts';
-import { NIC_KINDS, PRECISIONS, RANK_ORDERS, SCHEDULES } from './facts.ts';
+import { PRECISIONS, RANK_ORDERS, SCHEDULES } from './facts.ts';
 
 const degree = z.int().min(1).max(MAX_PLANNED_GPUS);
 const share = z.number().min(0).max(1);
@@ -386,7 +386,7 @@ export const PlanAnswer = z
     plans: z
       .array(Plan)
       .describe(
-        'The first plan is the simplest of those within the prediction error of the fastest. The others follow by the objective, so a faster one may come later; near duplicates are left out. If all of them use host memory, the last is replaced by the best plan that does not, if one fits and is at most 25 % slower.',
+        'The first plan is the simplest of those within the prediction error of the fastest. The others follow by the objective, so a faster one may come later; near duplicates are left out. If all of them use host memory, the last is replaced by the best plan that does not, if one fits and is at most 25 % slower. If the request names no engine, all have what Megatron-LM runs; only the last may have another schedule, if that is faster.',
       ),
     advice: z.array(PlanAdvice).optional().describe('Fewer GPUs or another batch, if that is faster.'),
     whyNothing: z

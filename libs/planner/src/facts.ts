@@ -3,7 +3,7 @@
  *
  * Callers build it from a layout and a model (`factsOfPlan`) or from a row of published measurements.
  */
-import type { ModelShape, RECOMPUTED_MODULES } from '@coxswain/layout';
+import type { ModelShape, NicKind, RECOMPUTED_MODULES } from '@coxswain/layout';
 import type { ClusterProfile } from './cluster-profile.ts';
 
 /** Formats of matrix products; see {@link Precision}. */
@@ -46,11 +46,6 @@ export interface GpuFacts {
   /** On-demand price for cost objectives if the request has none. */
   readonly usdPerHour: number;
 }
-
-/** Kinds of NICs. `efa` is AWS's Elastic Fabric Adapter; `other` is another RDMA network, such as Slingshot. */
-export const NIC_KINDS = ['infiniband', 'roce', 'efa', 'omnipath', 'ethernet', 'other'] as const;
-/** One of {@link NIC_KINDS}. */
-export type NicKind = (typeof NIC_KINDS)[number];
 
 /** The GPUs of a run and their networks. */
 export interface ClusterFacts {

@@ -1,4 +1,6 @@
-export { NIC_KINDS, PRECISIONS, RANK_ORDERS, SCHEDULES } from './facts.ts';
+export { NIC_KINDS } from '@coxswain/layout';
+export type { NicKind } from '@coxswain/layout';
+export { PRECISIONS, RANK_ORDERS, SCHEDULES } from './facts.ts';
 export type {
   ClusterFacts,
   GpuFacts,
@@ -6,7 +8,6 @@ export type {
   AlsoIn8Bits,
   KeptInBf16,
   GraphedPart,
-  NicKind,
   Precision,
   RankOrder,
   RecomputeModule,
@@ -41,6 +42,7 @@ export { parametersOf } from './memory/parameters.ts';
 export { predictMemory } from './memory/predict-memory.ts';
 export type { MemoryPrediction } from './memory/predict-memory.ts';
 export { precisionOf } from './request/gpu-formats.ts';
+export { assumedEngineOf } from './request/assumed-engine.ts';
 export { parsePlanRequest } from './request/parse-plan-request.ts';
 export { pipelineOfPlan } from './questions/pipeline-of-plan.ts';
 export { plan } from './questions/plan.ts';

@@ -7,6 +7,7 @@ import {
   nodesOf,
   placeName,
   summarize,
+  assumedReachSentence,
   unlabelledSentence,
 } from '@coxswain/fabric';
 import { fabricDrawing } from '@coxswain/plan-report';
@@ -30,6 +31,8 @@ interface FabricAnswer {
   readonly problems: readonly FabricProblem[];
   /** Why nodes without a network label count as separate; absent if no such node is beside labelled ones. */
   readonly unlabelled?: string;
+  /** That no label says whether nodes of one island reach each other; absent if a label does. */
+  readonly assumedReach?: string;
 }
 
 type ShowOptions = ClusterOptions & { readonly json?: true; readonly at?: string };
@@ -81,24 +84,27 @@ Example:
 
 function fabricAnswer({ fabric, usedGpus, facts, podProblems }: ObservedCluster): FabricAnswer {
   const unlabelled = unlabelledSentence(fabric);
+  const assumedReach = assumedReachSentence(fabric.nodes);
   return {
     summary: summarize(fabric),
     nodes: fabric.nodes.map((node) => ({ ...node, usedGpus: usedGpus.get(node.name) ?? 0 })),
     problems: [...podProblems, ...fabricProblems(facts)],
     ...(unlabelled === undefined ? {} : { unlabelled }),
+    ...(assumedReach === undefined ? {} : { assumedReach }),
   };
 }
 
 /** The table counts further leaves instead of listing them; JSON has all nodes. */
 const MOST_ROWS = 64;
 
-function fabricText({ summary, nodes, problems, unlabelled = '' }: FabricAnswer): string {
+function fabricText({ summary, nodes, problems, unlabelled = '', assumedReach = '' }: FabricAnswer): string {
   const free = nodes.reduce((sum, node) => sum + freeOf(node), 0);
   return [
     `${formatCount(summary.nodes, 'node')} with ${formatCount(summary.gpus, 'GPU')}, ${free.toLocaleString('en')} free; ${formatCount(summary.islandCount, 'island')}, ${formatCount(summary.nvlinkDomains, 'NVLink domain')} of several nodes`,
     tableOf(nodes, freeOf),
     sourcesTable(summary.sources),
     unlabelled,
+    assumedReach,
     problemLines(problems),
   ]
     .filter((part) => part !== '')

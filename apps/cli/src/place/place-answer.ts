@@ -1,5 +1,6 @@
 import {
   type AcrossIslands,
+  assumedReachSentence,
   assumedTraffic,
   cheaperPods,
   type CrossingBytes,
@@ -64,6 +65,8 @@ export interface Placed {
   /** The least that any placement on what is free could have; none need reach it. */
   readonly lowerBoundWeightedBytes: number;
   readonly groups: readonly GroupReach[];
+  /** That no label says whether the nodes reach each other; absent where one does. */
+  readonly assumedReach?: string;
   /** Smaller equal pods, which would cost less here; absent where none were found. */
   readonly cheaperPods?: OtherPods;
   readonly step?: StepHere;
@@ -134,14 +137,10 @@ function placed(
   const bytes = weightedBytes(crossing);
   const other = cheaperPods(gang, capacity, { ranksPerPod, nodes });
   const byName = new Map(fabric.nodes.map((node) => [node.name, node]));
+  const members = nodes.flatMap((name) => byName.get(name) ?? []);
+  const assumedReach = acrossIslands === 'anyGroup' ? undefined : assumedReachSentence(members);
   const step =
-    model === undefined
-      ? undefined
-      : stepHere(
-          model,
-          nodes.flatMap((name) => byName.get(name) ?? []),
-          { ranksPerPod, stageGpus, layout, acrossIslands },
-        );
+    model === undefined ? undefined : stepHere(model, members, { ranksPerPod, stageGpus, layout, acrossIslands });
   return {
     ranksPerPod,
     ranks,
@@ -149,6 +148,7 @@ function placed(
     weightedBytes: bytes,
     lowerBoundWeightedBytes: leastWeightedBytes(gang, ranksPerPod, capacity, nodes),
     groups: groupReach(traffic, nodeOfRank, fabric),
+    ...(assumedReach === undefined ? {} : { assumedReach }),
     ...(other === undefined ? {} : { cheaperPods: other }),
     ...(step === undefined ? {} : { step }),
   };

@@ -48,6 +48,27 @@ async function answer(...args: Parameters<typeof place>): Promise<Answer> {
 }
 
 describe('place', () => {
+  it.each([
+    [
+      'assumes and says that two blocks of one zone reach each other',
+      'us-central1-a',
+      /\nNo label says that nodes below b-0, b-1 reach/,
+    ],
+    ['says nothing where one block holds the gang', '', /\n(?!No label)/],
+  ])('%s', async (_sentence, zone, want) => {
+    const labels = (block: number): object => ({
+      'cloud.google.com/gce-topology-block': `b-${zone === '' ? 0 : block}`,
+      'topology.kubernetes.io/zone': 'us-central1-a',
+    });
+    const items = [0, 1, 2, 3].map((index) => ({
+      metadata: { name: `n${index}`, labels: labels(index % 2) },
+      status: { allocatable: { 'nvidia.com/gpu': '8' }, conditions: [{ type: 'Ready', status: 'True' }] },
+    }));
+    const nodes = aFile('google.json', { kind: 'NodeList', apiVersion: 'v1', items });
+    const { code, out } = await place({ tensorParallelDegree: 8, dataParallelDegree: 4 }, '--nodes', nodes);
+    expect([code, want.test(out), out.includes('No label says')]).toEqual([0, true, zone !== '']);
+  });
+
   it('says where smaller pods would keep stages whole and cost less', async () => {
     const cut = { tensorParallelDegree: 1, pipelineParallelDegree: 3, dataParallelDegree: 6 };
     const { out } = await place(cut, '--nodes', NODES);

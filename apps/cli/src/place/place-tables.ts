@@ -32,6 +32,7 @@ export function placeText(answer: PlaceAnswer, layout: ParallelLayout, nodes: re
     podTable(pods, nodes),
     groupTable(placement.groups),
     crossingTable(answer, placement),
+    placement.assumedReach ?? '',
     otherPodsText(placement),
     stepText(placement),
     problemLines(problems),

@@ -138,7 +138,7 @@ describe('predict', () => {
       model: SHAPE,
       batch: { globalBatchSize: 8, microBatchSize: 2, sequenceLength: 1024 },
       layout: LAYOUT,
-      mesh: { gpusPerNode: 4, segments: [{ nodes: 1, gpu: 'h100', network: 'roce' }] },
+      mesh: { gpusPerNode: 4, segments: [{ nodes: 1, gpu: 'h100', network: 'efa' }] },
     });
     const { code, out } = await run('predict', document);
     expect(code).toBe(0);

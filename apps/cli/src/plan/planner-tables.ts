@@ -1,4 +1,5 @@
 import {
+  assumedEngineOf,
   precisionOf,
   type Plan,
   type PlanAnswer,
@@ -39,7 +40,7 @@ const INDENT = '  ';
 /** A plan and all that stands beside it. `assumed` is what reading the request filled in. */
 export function planText(request: PlanRequest, answer: PlanAnswer, width: WidthColumns): string {
   return paragraphs([
-    wrapped(headline(request), width),
+    [...wrapped(headline(request), width), ...assumedEngineText(request, width)],
     answer.best === undefined ? closestText(answer, width) : planFacts(answer.best, width),
     adviceText(answer, width),
     answer.best === undefined ? [] : partsText(answer.best),
@@ -107,6 +108,13 @@ function headline(request: PlanRequest): string {
     `${name} on ${formatCount(cluster.gpus)} x ${gpuTitles(cluster)}, ` +
     `global batch ${formatCount(globalBatchSize)} x ${formatCount(sequenceLength)} tokens, ${precisionOf(request)}`
   );
+}
+
+/** Empty if the request names its engine, or pins what the usual one does not run. */
+function assumedEngineText(request: PlanRequest, width: WidthColumns): readonly string[] {
+  const engine = assumedEngineOf(request);
+  if (engine === undefined) return [];
+  return wrapped(`No engine is named, so this is what ${engine} runs; name yours with --stack.`, width);
 }
 
 /** `NVIDIA H100 … or NVIDIA A100 …` where islands have several. */

@@ -75,7 +75,7 @@ const DIALECTS: readonly Dialect[] = [
       ['nn-3c', 'nn-2b', 'nn-1a'],
       ['nn-3d', 'nn-2c', 'nn-1b'],
     ].map(([three = '', two = '', one = '']) => ({ [`${AWS}-3`]: three, [`${AWS}-2`]: two, [`${AWS}-1`]: one })),
-    island: 'topology.k8s.aws/network-node-layer-1=nn-1a',
+    island: 'unlabelled',
   },
   {
     name: 'Google, each host a machine of its own',
@@ -89,7 +89,7 @@ const DIALECTS: readonly Dialect[] = [
       [`${GOOGLE}-subblock`]: subblock,
       [`${GOOGLE}-block`]: block,
     })),
-    island: 'cloud.google.com/gce-topology-block=b-1',
+    island: 'unlabelled',
   },
   {
     name: 'Oracle by host',
@@ -99,7 +99,7 @@ const DIALECTS: readonly Dialect[] = [
       ['r2', 'nb-1'],
       ['r3', 'nb-2'],
     ].map(([rack = '', block = '']) => ({ [`${OCI}/host.rack_id`]: rack, [`${OCI}/host.network_block_id`]: block })),
-    island: 'oci.oraclecloud.com/host.network_block_id=nb-1',
+    island: 'unlabelled',
   },
   {
     name: 'Oracle by RDMA',

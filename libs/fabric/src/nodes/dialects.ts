@@ -15,8 +15,13 @@ export interface SwitchDialect {
   readonly producer: string;
   /** Near to far. Of the keys of one tier the first that a node carries counts. */
   readonly tiers: readonly (readonly string[])[];
-  /** Keys that name a whole NIC fabric, most trusted first: what is below one value of it is an island. */
+  /**
+   * Keys that name a whole NIC fabric, most trusted first: what is below one value of it is an island. Only a key that its producer documents as the
+   * border of the network belongs here. The outermost tier is no such key by itself.
+   */
   readonly roots: readonly string[];
+  /** The producer documents that its NICs reach each other in one zone at most, and no label names a smaller network. */
+  readonly border?: 'zone';
   /** Index of the tier that is the leaf switch, where nearer ones say in which rack a node stands; absent: the first. */
   readonly leaf?: number;
   /** Values are names of switches, whatever the tier; absent: they may be numbers that each tier counts anew. */
@@ -60,7 +65,9 @@ export const SWITCH_DIALECTS: readonly SwitchDialect[] = [
       ['topology.k8s.aws/network-node-layer-2'],
       ['topology.k8s.aws/network-node-layer-1'],
     ],
-    roots: ['topology.k8s.aws/network-node-layer-1'],
+    // Layers say how near instances are. "EFA isn't supported over different availability zones" (AWS ParallelCluster guide, Elastic Fabric Adapter).
+    roots: [],
+    border: 'zone',
   },
   {
     producer: 'oci',
@@ -75,20 +82,19 @@ export const SWITCH_DIALECTS: readonly SwitchDialect[] = [
       ],
       ['oci.oraclecloud.com/rdma.hpc_island_id', 'oke.dra.net/hpcIslandId'],
     ],
-    roots: [
-      'oci.oraclecloud.com/rdma.hpc_island_id',
-      'oke.dra.net/hpcIslandId',
-      'oci.oraclecloud.com/rdma.network_block_id',
-      'oci.oraclecloud.com/host.network_block_id',
-      'oke.dra.net/networkBlockId',
-    ],
+    // An HPC island holds several network blocks, and a cluster network may use any of them (ClusterConfigurationDetails of the Core Services API).
+    roots: ['oci.oraclecloud.com/rdma.hpc_island_id', 'oke.dra.net/hpcIslandId'],
   },
   {
     producer: 'google',
     tiers: [['cloud.google.com/gce-topology-subblock'], ['cloud.google.com/gce-topology-block']],
-    roots: ['cloud.google.com/gce-topology-block'],
+    // "Within a cluster, the east to west networking is non-blocking for the entire collection of blocks" (AI Hypercomputer terminology); no label names
+    // the cluster. A VPC network for RDMA is limited to one zone (RDMA network profiles, zonal constraint).
+    roots: [],
+    border: 'zone',
   },
   {
+    // A fabric is "a distinct InfiniBand or RoCE fabric" (InfiniBand and RoCE labels).
     producer: 'coreweave',
     tiers: [
       ['backend.coreweave.cloud/leafgroup', 'ib.coreweave.cloud/leafgroup'],
@@ -98,15 +104,19 @@ export const SWITCH_DIALECTS: readonly SwitchDialect[] = [
     roots: ['backend.coreweave.cloud/fabric', 'ib.coreweave.cloud/fabric'],
   },
   {
+    // A partition is an isolated InfiniBand network (topograph, Crusoe provider).
     producer: 'crusoe',
     tiers: [['crusoe.ai/pod.id'], ['crusoe.ai/ib.partition.id']],
     roots: ['crusoe.ai/ib.partition.id'],
   },
+  // InfiniBand connects the machines of one placement group (Azure, `singlePlacementGroup` of scale sets for HPC).
   { producer: 'azure', tiers: [['azure.dra.net/placementGroupId']], roots: ['azure.dra.net/placementGroupId'] },
 ];
 
-/** Kubernetes' own places, near to far: beyond the switches of every producer, and never an island. */
+/** Kubernetes' own places, near to far: beyond the switches of every producer. A zone is an island only where it is the border of a NIC network. */
 export const PLACE_LABELS = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'] as const;
+/** The zone among {@link PLACE_LABELS}. */
+export const ZONE_LABEL = PLACE_LABELS[0];
 
 /**
  * Keys that name an NVLink domain, most trusted first: our own (an administrator wrote it), NVIDIA's device plugin (`<cluster UUID>.<clique>`),

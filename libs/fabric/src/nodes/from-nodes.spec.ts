@@ -35,8 +35,8 @@ describe('the fabric that labels describe', () => {
     { name: 'our own label', labels: { [NODE_LABELS.nicIsland]: 'ib-1' }, want: 'ib-1' },
     {
       name: 'a cloud',
-      labels: { 'topology.k8s.aws/network-node-layer-1': 'nn-1' },
-      want: 'topology.k8s.aws/network-node-layer-1=nn-1',
+      labels: { 'backend.coreweave.cloud/fabric': 'f-1' },
+      want: 'backend.coreweave.cloud/fabric=f-1',
     },
     { name: 'nobody', labels: {}, want: 'unlabelled' },
   ])('an island named by $name is $want', ({ labels, want }) => {

@@ -1,3 +1,4 @@
+import { ZONE_LABEL } from './dialects.ts';
 import type { NodeReading } from './node-reading.ts';
 
 /** Name of the island that holds every node that says neither a NIC fabric nor, where there are several, a class of NICs. */
@@ -14,6 +15,8 @@ export function isUnlabelled(island: string): boolean {
  * by node. If they report several, nodes without a reported class are an island of their own, because they may reach no other.
  */
 export function namesOfIslands(readings: readonly NodeReading[]): readonly string[] {
+  const borders = new Set(readings.flatMap(({ root }) => (root?.key === ZONE_LABEL ? [root.value] : [])));
+  const nameOfRoot = (reading: NodeReading): string => nameOfNetwork(reading, borders);
   const classes = new Map<string, Set<string>>();
   for (const reading of readings) {
     if (reading.declaredIsland !== undefined || reading.nicType === undefined) continue;
@@ -29,6 +32,8 @@ export function namesOfIslands(readings: readonly NodeReading[]): readonly strin
   });
 }
 
-function nameOfRoot({ root }: NodeReading): string {
-  return root === undefined ? UNLABELLED_ISLAND : `${root.key}=${root.value}`;
+/** `borders`: zones that are the border of a network. A node in such a zone is on that network even if it has no label of its switches yet. */
+function nameOfNetwork({ root, places: [zone] }: NodeReading, borders: ReadonlySet<string>): string {
+  const network = root ?? (zone !== undefined && borders.has(zone.value) ? zone : undefined);
+  return network === undefined ? UNLABELLED_ISLAND : `${network.key}=${network.value}`;
 }

@@ -6,6 +6,7 @@ import {
   PLACE_LABELS,
   SWITCH_DIALECTS,
   type SwitchDialect,
+  ZONE_LABEL,
 } from './dialects.ts';
 import type { NodeFacts } from './fabric.ts';
 import { type NicReading, readNics } from './nics.ts';
@@ -47,6 +48,8 @@ function readNode(node: NodeFacts): NodeReading {
 
 function readAnew(node: NodeFacts): NodeReading {
   const labelOf = labelReaderOf(node);
+  const switches = readSwitches(labelOf);
+  const nics = readNics(node, labelOf);
   return {
     node,
     labelOf,
@@ -54,14 +57,26 @@ function readAnew(node: NodeFacts): NodeReading {
     ...defined('nvlinkSubDomain', firstReported(labelOf, NVLINK_SUB_DOMAIN_KEYS)),
     ...defined('gpuType', firstReported(labelOf, GPU_TYPE_KEYS)),
     ...defined('declaredIsland', firstReported(labelOf, [NODE_LABELS.nicIsland])),
-    ...defined(
-      'root',
-      firstOf(SWITCH_DIALECTS, (dialect) => firstReported(labelOf, dialect.roots)),
-    ),
-    ...defined('switches', readSwitches(labelOf)),
+    ...defined('root', rootOf(labelOf, switches, nics)),
+    ...defined('switches', switches),
     places: PLACE_LABELS.map((key) => labelOf(key)),
-    ...readNics(node, labelOf),
+    ...nics,
   };
+}
+
+/**
+ * The border of the NIC network that a node is on. For EFA it is the zone, whatever program labels the switches: topograph's third tier is then a layer
+ * of AWS, which says how near nodes are.
+ */
+function rootOf(
+  labelOf: LabelReader,
+  switches: SwitchReading | undefined,
+  { nicType }: NicReading,
+): ReportedValue | undefined {
+  const isEfa = switches !== undefined && nicType?.value.toLowerCase() === 'efa';
+  const zone = isEfa || switches?.dialect.border === 'zone' ? labelOf(ZONE_LABEL) : undefined;
+  const named = firstOf(SWITCH_DIALECTS, (dialect) => firstReported(labelOf, dialect.roots));
+  return isEfa ? (zone ?? named) : (named ?? zone);
 }
 
 function readSwitches(labelOf: LabelReader): SwitchReading | undefined {

@@ -13,6 +13,11 @@ export function namedSwitch(switches: readonly string[], tier: number): string |
   return name === undefined || lastPart(name).startsWith('?') ? undefined : name;
 }
 
+/** The farthest switch that a producer's label names, by its whole name; undefined where none does. Zones and regions are no switches. */
+export function outermostSwitch(switches: readonly string[]): string | undefined {
+  return switches.findLast((name) => /^[^?:]+:/.test(lastPart(name)));
+}
+
 /**
  * The name of a switch, domain or island as a person calls it: without the switches above it and the label that it was read from, as `leaf-1` of
  * `zone=a/topograph:tier-0=leaf-1`. Two places may be called alike. `-` for a switch that no label names.

@@ -9,6 +9,7 @@ import { hostCapacityBytesOf, memoryGibOf, mostAllocatedBytesOf } from '../memor
 import { PRICE_BASIS } from '../presets/index.ts';
 import { nearestNames } from '../presets/named.ts';
 import { engineOfStack } from '../request/engine-choices.ts';
+import { assumedEngineOf } from '../request/assumed-engine.ts';
 import type { ResolvedRequest } from '../request/resolved-request.ts';
 import { toolsOf, type EngineTools } from '../space/engine-tools.ts';
 import { gpuCountsOf } from '../space/gpu-counts.ts';
@@ -28,7 +29,7 @@ export function assumptionsOf(resolved: ResolvedRequest): string[] {
   assumed.push(...linksAssumed(request, cluster));
   if (asked.usdPerGpuHour === undefined)
     assumed.push(`${cluster.gpu.usdPerHour} USD per GPU and hour (${PRICE_BASIS})`);
-  assumed.push(...engineAssumed(request.stack, toolsOf(run.stack, run)));
+  assumed.push(...engineAssumed(request, toolsOf(run.stack, run)));
   assumed.push(
     run.flashAttention ? 'FlashAttention' : 'attention without FlashAttention',
     `gradients summed in ${run.gradientBytes} bytes, Adam with fp32 master weights and moments`,
@@ -73,13 +74,16 @@ function linksAssumed({ cluster: asked }: PlanRequest, cluster: ClusterFacts): r
 
 const DISPATCHERS: Partial<Record<EngineTools['dispatcher'], string>> = { deepep: 'DeepEP', hybridep: 'HybridEP' };
 
-function engineAssumed(stack: string | undefined, { dispatcher }: EngineTools): readonly string[] {
+function engineAssumed(request: PlanRequest, { dispatcher }: EngineTools): readonly string[] {
+  const { stack } = request;
+  const assumed = assumedEngineOf(request);
   const named = DISPATCHERS[dispatcher];
   const dispatch = named === undefined ? '' : ` and sends tokens to experts with ${named}`;
-  if (stack === undefined)
-    return [
-      `an average engine that supports every schedule and every ZeRO stage${dispatch}; name your engine with stack`,
-    ];
+  if (stack === undefined) {
+    const choices =
+      assumed === undefined ? 'supports every schedule and every ZeRO stage' : `runs what ${assumed} runs`;
+    return [`an engine of average speed that ${choices}${dispatch}; name your engine with stack`];
+  }
   const family = familyOfStack(stack);
   const engine = engineOfStack(stack);
   if (isMeasured(family)) {

@@ -171,7 +171,7 @@ describe('what is assumed', () => {
     [
       'how an engine without a name sends tokens to experts',
       { model: 'mixtral-8x7b' },
-      'an average engine that supports every schedule and every ZeRO stage and sends tokens to experts with DeepEP; name your engine with stack',
+      'an engine of average speed that runs what megatron-lm runs and sends tokens to experts with DeepEP; name your engine with stack',
     ],
     [
       'an engine whose steps were not measured',

@@ -8,7 +8,8 @@
  *
  * More than 400 lines: a table with a row per GPU.
  */
-import type { GpuFacts, NicKind } from '../facts.ts';
+import type { NicKind } from '@coxswain/layout';
+import type { GpuFacts } from '../facts.ts';
 import { namedOf, type Named } from './named.ts';
 
 /** A GPU with a usual machine. */

@@ -9,6 +9,8 @@ import { withLayoutWithoutOffload } from './without-offload.ts';
 import { withNearExamples, type AnsweredLayout } from './near-examples.ts';
 import { runOfLayout } from './predict.ts';
 import { explainNoLayout } from './explain-no-layout.ts';
+import { withOtherSchedules } from './other-schedules.ts';
+import { withAssumedEngine } from '../request/assumed-engine.ts';
 import { planOf } from '../answer/plan-of-layout.ts';
 import { resolveRequest, runOnGpus, type ResolvedRequest } from '../request/resolved-request.ts';
 import type { MeasuredLayout } from '../search/kept-layouts.ts';
@@ -26,10 +28,12 @@ interface PlanOptions {
  * @throws DomainError INVALID_REQUEST for an unknown preset, with the nearest names.
  */
 export function plan(request: PlanRequest, { withAdvice = true }: PlanOptions = {}): PlanAnswer {
-  const resolved = resolveRequest(request);
+  const asked = resolveRequest(request);
+  const resolved = withAssumedEngine(asked);
   const goal = goalOf(resolved);
   const found = searchRequest(resolved, goal);
-  const selected = withLayoutWithoutOffload(resolved, goal, selectLayouts(found, request));
+  const usual = withLayoutWithoutOffload(resolved, goal, selectLayouts(found, request));
+  const selected = withOtherSchedules(asked, goal, usual);
   const plans = selected.map((layout) => planOf(resolved, layout));
   const [best] = plans;
   const closest = best === undefined ? closestPlanOf(resolved, goal.limits) : undefined;

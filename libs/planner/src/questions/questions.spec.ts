@@ -63,9 +63,11 @@ describe('plan', () => {
     const times = plans.map(({ prediction }) => prediction.stepTimeS);
     expect(plans).toHaveLength(5);
     expect(best).toEqual(plans[0]);
-    const [simplest = 0, ...others] = times;
+    // The last has a schedule that the assumed engine does not run, and is faster.
+    expect(plans.map(({ layout }) => layout.pipeline?.schedule ?? '1f1b').at(-1)).toMatch(/zb|v-|dualpipe/);
+    const [simplest = 0, ...others] = times.slice(0, -1);
     expect(others).toEqual([...others].sort((a, b) => a - b));
-    const fastest = Math.min(...times);
+    const fastest = Math.min(simplest, ...others);
     expect(simplest).toBeLessThanOrEqual(fastest * (1 + PAIRED_ERROR_PCT / 100));
     const sizes = pareto.map(({ prediction }) => prediction.peakGib);
     expect(sizes).toEqual([...sizes].sort((a, b) => b - a));

@@ -8,6 +8,7 @@ import { planOf } from '../answer/plan-of-layout.ts';
 import { selectLayouts } from '../answer/select-layouts.ts';
 import { brokenRulesOf, runOfLayout } from './predict.ts';
 import { predictRun } from '../answer/predict-run.ts';
+import { withAssumedEngine } from '../request/assumed-engine.ts';
 import { resolveRequest, runOnGpus, type ResolvedRequest, type RunBase } from '../request/resolved-request.ts';
 import { goalOf, searchRequest } from '../search/search-request.ts';
 
@@ -20,7 +21,7 @@ const SAME = 1e-9;
  * @throws DomainError INVALID_REQUEST for an unknown preset; INVALID_LAYOUT if the models do not cover an option of the layout.
  */
 export function whyNot(request: PlanRequest, asked: AskedLayout): WhyNotAnswer {
-  const resolved = resolveRequest(request);
+  const resolved = withAssumedEngine(resolveRequest(request));
   const own = runOnOwnGpus(resolved, asked);
   const broken = brokenRulesOf(own, asked);
   const [first] = broken;

@@ -12,6 +12,7 @@ import {
   PAIRED_FORWARD,
   hasDeferredWeightPasses,
 } from './pass-order.ts';
+import { boundOfLong, isLong } from './long-schedule.ts';
 import type { ScheduleInput, ScheduleShape } from './schedule-input.ts';
 
 /**
@@ -56,8 +57,11 @@ export function waitingMakespanBound(input: ScheduleInput, orders: OrdersOfRanks
   const isSplit = schedule !== 'gpipe' && schedule !== '1f1b' && schedule !== 'interleaved-1f1b';
   if (!isSplit || pipeline === 1) return 0;
   const busiest = busiestRankOf(input);
-  const firstS = boundOfRank(input, 0, orders);
-  return busiest === 0 ? firstS : Math.max(firstS, boundOfRank(input, busiest, orders));
+  const boundOf = (followed: ScheduleInput): number => {
+    const firstS = boundOfRank(followed, 0, orders);
+    return busiest === 0 ? firstS : Math.max(firstS, boundOfRank(followed, busiest, orders));
+  };
+  return isLong(input) ? boundOfLong(input, boundOf) : boundOf(input);
 }
 
 function boundOfRank(input: ScheduleInput, rank: number, orders: OrdersOfRanks): number {

@@ -1,5 +1,6 @@
 /** Makespan of a pipeline over its micro-batches, without a timeline. */
 import { interleavedMakespan } from './interleaved-makespan.ts';
+import { isLong, makespanOfLong } from './long-schedule.ts';
 import { accumulationMakespan, gpipeMakespan, oneForwardOneBackwardMakespan } from './one-chunk-makespan.ts';
 import { rankOrdersOf } from './rank-orders.ts';
 import { runSchedule } from './run-schedule.ts';
@@ -35,6 +36,12 @@ export function makespanOf(
     case 'v-half':
     case 'v-min':
     case 'dualpipe-v':
-      return runSchedule(input, rankOrdersOf(input, scratch.cache), scratch.run, { mostS });
+      return zeroBubbleMakespan(input, scratch, mostS);
   }
+}
+
+function zeroBubbleMakespan(input: ScheduleInput, scratch: ScheduleScratch, mostS: number): number {
+  const simulate = (simulated: ScheduleInput, limitS: number): number =>
+    runSchedule(simulated, rankOrdersOf(simulated, scratch.cache), scratch.run, { mostS: limitS });
+  return isLong(input) ? makespanOfLong(input, mostS, simulate) : simulate(input, mostS);
 }

@@ -1,5 +1,6 @@
 /** Time of traffic between the ranks of a group, by the slowest network tier that it crosses. */
-import type { ClusterFacts, NicKind } from '../facts.ts';
+import type { NicKind } from '@coxswain/layout';
+import type { ClusterFacts } from '../facts.ts';
 import { COEFFICIENTS, type TimeConstants } from './constants.ts';
 import { softMax } from './kernels.ts';
 import { crossesIslands, domainGpusOf, membersPerBlock, type Group } from './tiers.ts';
