@@ -43,7 +43,6 @@ export { knownSave, type KnownSave, type LoadTarget } from './loads/known-save.t
 export { describeLoadRefusal } from './loads/load-refusal.ts';
 export { recordedSave } from './loads/recorded-save.ts';
 export {
-  CONVERSION_FILE,
   converterArguments,
   converterLimitMs,
   converterScratchBytes,
@@ -54,11 +53,19 @@ export {
   type SaveToConvert,
   UNIVERSAL_CONVERTER,
   UNIVERSAL_FOLDER,
+  UNIVERSAL_FORMAT,
 } from './loads/universal-conversion.ts';
 export { type Level, LEVELS } from './verify/finding.ts';
 export { hasReader, type SaveLook, type Verdict, verifySave } from './verify/verify-save.ts';
 export { parsePythonJson } from './read/parse-json.ts';
-export { type Crc32, DELETION_FILE, type Reading, RESHARD_FILE, type StoredFile } from './read/save-files.ts';
+export {
+  CONVERSION_FILE,
+  type Crc32,
+  DELETION_FILE,
+  type Reading,
+  RESHARD_FILE,
+  type StoredFile,
+} from './read/save-files.ts';
 export { type SavedTensor, volumeOf } from './read/saved-state.ts';
 export { bytesOfDtype } from './read/dtypes.ts';
 export { type Band, type BandPart, bandsOf } from './reshard/bands.ts';

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -57,6 +58,23 @@ describe('a conversion of kind Reshard', () => {
     const before = contents();
     expect(await convert()).toMatchObject({ state: 'Converted' });
     expect(contents()).toEqual(before);
+  });
+
+  it('writes a manifest last if the save has one, also after a run that was killed before', async () => {
+    const files = readdirSync(source).map((path) => ({ path, bytes: readFileSync(join(source, path)).length }));
+    const manifest = { formatVersion: 1, engine: 'reference', format: 'torch_dcp', step: 5, layout: {}, training: {} };
+    writeFileSync(join(source, 'manifest.json'), JSON.stringify({ ...manifest, files }));
+    const { manifestSha256 } = await convert();
+    const text = readFileSync(join(target, 'manifest.json'), 'utf8');
+    expect(createHash('sha256').update(text).digest('hex')).toBe(manifestSha256);
+    const { step, files: listed } = JSON.parse(text) as { step: number; files: { path: string; sha256: string }[] };
+    expect([step, listed.map(({ path }) => path)]).toEqual([
+      5,
+      filesIn(target).filter((name) => name !== 'manifest.json'),
+    ]);
+    expect(listed.every(({ sha256 }) => /^[0-9a-f]{64}$/.test(sha256))).toBe(true);
+    rmSync(join(target, 'manifest.json'));
+    expect(await convert()).toMatchObject({ state: 'Converted', manifestSha256 });
   });
 
   it('publishes nothing before the last worker is done', async () => {

@@ -49,20 +49,21 @@ export async function convertCheckpoint(text: string, tools: ConversionTools): P
   try {
     const order = parseOrder(text);
     await requirePlaces(order);
-    await CONVERSIONS[order.kind](order, tools, transfer);
-    return { state: 'Converted', ...measured() };
+    const manifestSha256 = await CONVERSIONS[order.kind](order, tools, transfer);
+    return { state: 'Converted', ...(manifestSha256 === undefined ? {} : { manifestSha256 }), ...measured() };
   } catch (error) {
     const message = safeText(error instanceof Error ? error.message : String(error), MAX_MESSAGE_CHARACTERS);
     return { state: 'Failed', message, ...measured() };
   }
 }
 
-type Convert = (order: ConversionOrder, tools: ConversionTools, transfer: Transfer) => Promise<void>;
+/** Returns the SHA-256 of the manifest, if the new save has one. */
+type Convert = (order: ConversionOrder, tools: ConversionTools, transfer: Transfer) => Promise<string | undefined>;
 
 const CONVERSIONS: Readonly<Record<ConversionOrder['kind'], Convert>> = {
   Reshard: async (order, tools, transfer) => {
     const onBytes = progressOf(tools, transfer);
-    await reshardCheckpoint(order, {
+    return await reshardCheckpoint(order, {
       source: countedStore(new DirectoryStore(order.source), transfer, onBytes),
       target: countedStore(new DirectoryStore(order.target), transfer, onBytes),
       signal: tools.signal,
@@ -70,7 +71,7 @@ const CONVERSIONS: Readonly<Record<ConversionOrder['kind'], Convert>> = {
   },
   DeepSpeedUniversal: async ({ source, target }, tools, transfer) => {
     const { environment, signal, logLine, universalConverter } = tools;
-    await convertToUniversal({
+    return await convertToUniversal({
       source: countedStore(new DirectoryStore(source), transfer, progressOf(tools, transfer)),
       ...{ target, environment, signal, transfer, logLine },
       ...(universalConverter === undefined ? {} : { converter: universalConverter }),

@@ -1,4 +1,5 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -59,15 +60,15 @@ const filesIn = (folder: string): readonly string[] => (existsSync(folder) ? rea
 async function look(): Promise<SaveLook> {
   const store = new DirectoryStore(target);
   const files = await store.list();
-  return await runReading(store, files, verifySave(files, { level: 'V3', crc32 }));
+  return await runReading(store, files, verifySave(files, { level: 'V3', crc32, sha256: () => createHash('sha256') }));
 }
 
 /** Changes a byte of the moments of an optimizer. */
 function rot(): void {
   const bytes = readFileSync(join(source, OPTIMIZER));
-  const at = bytes.indexOf('data/2');
-  // Elements begin at the next multiple of 64.
-  bytes.writeUInt8(bytes.readUInt8((at | 63) + 65) ^ 1, (at | 63) + 65);
+  // Elements begin at a multiple of 64 after the name of their record.
+  const at = Math.ceil((bytes.indexOf('data/2') + 'data/2'.length) / 64) * 64;
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
   writeFileSync(join(source, OPTIMIZER), bytes);
 }
 
@@ -79,6 +80,19 @@ describe('a conversion of kind DeepSpeedUniversal', () => {
     expect(filesIn(target)).toEqual(PUBLISHED);
     expect(await look()).toMatchObject({ format: 'deepspeed-universal', verdict: 'sound' });
     expect(filesIn(root)).toEqual(['converter.mjs', 'global_step2', 'new+[1]']);
+  });
+
+  it('writes a manifest if the save has one, for the files of the result', async () => {
+    const files = readdirSync(source).map((path) => ({ path, bytes: readFileSync(join(source, path)).length }));
+    const manifest = { formatVersion: 1, engine: 'deepspeed', format: 'deepspeed', step: 2, layout: {}, training: {} };
+    writeFileSync(join(source, 'manifest.json'), JSON.stringify({ ...manifest, own: 7, files }));
+    const { manifestSha256 } = await convert();
+    const text = readFileSync(join(target, 'manifest.json'), 'utf8');
+    expect(manifestSha256).toBe(createHash('sha256').update(text).digest('hex'));
+    expect(JSON.parse(text)).toMatchObject({ format: 'deepspeed-universal', step: 2, own: 7 });
+    expect(text).toContain('"path":"zero/first.bias/exp_avg.pt"');
+    expect(await look()).toMatchObject({ format: 'deepspeed-universal', verdict: 'sound' });
+    expect(await convert()).toMatchObject({ manifestSha256 });
   });
 
   it('leaves a target that holds the save as it is, and starts no converter', async () => {

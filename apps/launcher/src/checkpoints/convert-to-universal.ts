@@ -11,13 +11,16 @@ import {
   converterWorkers,
   describeBadConversion,
   describeUnconvertible,
+  isPartOfConversion,
   type SaveLook,
   type SaveToConvert,
   UNIVERSAL_CONVERTER,
+  UNIVERSAL_FORMAT,
   verifySave,
 } from '@coxswain/checkpoint';
 import { type CheckpointStore, DirectoryStore, runReading, sourceIdOf } from '@coxswain/checkpoint-store';
 import { formatBytes } from '@coxswain/units';
+import { manifestSha256, writeManifest } from './converted-manifest.ts';
 import { runConverter } from './converter-process.ts';
 import type { Transfer } from './counted-store.ts';
 import { memoryRoom } from './memory-room.ts';
@@ -42,10 +45,11 @@ export interface UniversalWork {
 }
 
 /**
- * Publishes the universal save, once all its bytes were verified. A target that holds it already stays as it is.
+ * Publishes the universal save, once all its bytes were verified. A target that holds it already stays as it is. Returns the SHA-256 of its manifest, if the
+ * save that it was made from has one.
  * @throws Error if no save was published.
  */
-export async function convertToUniversal(work: UniversalWork): Promise<void> {
+export async function convertToUniversal(work: UniversalWork): Promise<string | undefined> {
   const { source, signal } = work;
   const files = await source.list();
   const target = new UniversalTarget(work.target, sourceIdOf(new Uint8Array(), files));
@@ -53,26 +57,30 @@ export async function convertToUniversal(work: UniversalWork): Promise<void> {
     const made = await lookAt(new DirectoryStore(work.target), signal);
     const problem = describeBadConversion(made, made);
     if (problem !== undefined) throw new Error(`${work.target} holds the result of an earlier conversion: ${problem}`);
-    return;
+    return await manifestSha256(new DirectoryStore(work.target));
   }
   const save = { files, look: await lookAt(source, signal) };
   const refusal = describeUnconvertible(save);
   if (refusal !== undefined) throw new Error(`${source.location} is not converted. ${refusal}`);
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   await target.begin();
+  let manifest: string | undefined;
   try {
     await requireRoom(work.target, converterScratchBytes(bytes));
     await convertInto(target.draft, save, { ...work, bytes });
-    const made = await lookAt(new DirectoryStore(join(target.draft, RESULT)), signal);
+    const result = new DirectoryStore(join(target.draft, RESULT));
+    const made = await lookAt(result, signal);
     const problem = describeBadConversion(made, save.look);
     if (problem !== undefined) throw new Error(`The converter made a save that is not right: ${problem}`);
     work.transfer.readBytes += bytes;
     signal.throwIfAborted();
+    manifest = await writeManifest(source, result, { format: UNIVERSAL_FORMAT, isPart: isPartOfConversion });
     await target.publish(join(target.draft, RESULT));
   } finally {
     await target.end();
   }
   work.transfer.writtenBytes += await bytesIn(new DirectoryStore(work.target));
+  return manifest;
 }
 
 async function convertInto(

@@ -1,13 +1,15 @@
 /** Decides which saves DeepSpeed's own converter gets right, and how it is run on them (deepspeed 0.19.8, checkpoint/ds_to_universal.py). */
-import type { StoredFile } from '../read/save-files.ts';
+import { CONVERSION_FILE, type StoredFile } from '../read/save-files.ts';
 import type { SaveLook } from '../verify/verify-save.ts';
+import { DEEPSPEED_UNIVERSAL } from '../formats/deepspeed/deepspeed.ts';
 import { readName } from '../formats/deepspeed/file-names.ts';
+import { MANIFEST_FILE } from '../formats/manifest-file.ts';
 
 /** Module of DeepSpeed that converts. */
 export const UNIVERSAL_CONVERTER = 'deepspeed.checkpoint.ds_to_universal';
 
-/** Stands in a universal save that Coxswain made, and identifies the save that it was made from. */
-export const CONVERSION_FILE = '.coxswain-conversion';
+/** How manifests call the result. */
+export const UNIVERSAL_FORMAT = DEEPSPEED_UNIVERSAL.names[0];
 /** Folder of all parameters of a universal save. Without it a folder is none, so it is published last. */
 export const UNIVERSAL_FOLDER = 'zero';
 
@@ -95,7 +97,7 @@ export function converterScratchBytes(bytes: number): number {
 export function describeBadConversion(made: SaveLook, from: SaveLook): string | undefined {
   const [problem] = made.findings.filter(({ kind }) => kind !== 'unverifiable');
   if (problem !== undefined) return problem.sentence;
-  if (made.format !== 'deepspeed-universal' || made.state === undefined)
+  if (made.format !== UNIVERSAL_FORMAT || made.state === undefined)
     return `The result is no universal save (format ${made.format ?? 'unknown'}).`;
   const [step, was] = [made.state.facts?.step, from.state?.facts?.step];
   return step === was ? undefined : `The result is of step ${String(step)}, and the save of step ${String(was)}.`;
@@ -103,7 +105,9 @@ export function describeBadConversion(made: SaveLook, from: SaveLook): string | 
 
 /** Whether a file or folder at the top of a universal save is one that the converter writes, or that Coxswain writes beside it. */
 export function isPartOfConversion(name: string): boolean {
-  return name === CONVERSION_FILE || name === UNIVERSAL_FOLDER || readName(name)?.kind === 'model';
+  return (
+    name === CONVERSION_FILE || name === MANIFEST_FILE || name === UNIVERSAL_FOLDER || readName(name)?.kind === 'model'
+  );
 }
 
 function isOptimizer(path: string): boolean {

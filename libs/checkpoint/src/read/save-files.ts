@@ -34,6 +34,9 @@ export const DELETION_FILE = '.coxswain-deletion';
 /** Stands in a save while it is written from another one. It goes after the save is complete, so it says nothing of one that is. */
 export const RESHARD_FILE = '.coxswain-reshard';
 
+/** Stands in a universal save that Coxswain made, and identifies the save that it was made from. It says nothing of the bytes. */
+export const CONVERSION_FILE = '.coxswain-conversion';
+
 /** CRC-32 (ISO 3309, as in zip) of bytes that follow bytes with the CRC-32 `before`, 0 at the start. */
 export type Crc32 = (bytes: Uint8Array, before: number) => number;
 

@@ -9,7 +9,7 @@ import { REFERENCE } from '../formats/reference/reference.ts';
 import { SAFETENSORS } from '../formats/safetensors/safetensors.ts';
 import { TRAINER } from '../formats/safetensors/trainer.ts';
 import { TORCH_DIST } from '../formats/torch-dist/torch-dist.ts';
-import { DELETION_FILE, type Reading, RESHARD_FILE, type StoredFile } from '../read/save-files.ts';
+import { CONVERSION_FILE, DELETION_FILE, type Reading, RESHARD_FILE, type StoredFile } from '../read/save-files.ts';
 import type { Finding, FindingKind } from './finding.ts';
 import type { Look, LookOptions } from './look.ts';
 import { verifyDeepspeed } from './verify-deepspeed.ts';
@@ -60,7 +60,7 @@ const PARTS_OF_OTHERS: readonly (string | undefined)[] = [undefined, REFERENCE.n
 
 /** Looks at a save up to a level, in the way of its format, and at the manifest beside it. */
 export function* verifySave(listed: readonly StoredFile[], options: LookOptions): Reading<SaveLook> {
-  const files = listed.filter(({ path }) => path !== RESHARD_FILE);
+  const files = listed.filter(({ path }) => path !== RESHARD_FILE && path !== CONVERSION_FILE);
   const paths = new Set(files.map(({ path }) => path));
   const format = formatOf(paths);
   if (paths.has(DELETION_FILE)) return { ...BEING_DELETED, format, verdict: verdictOf(BEING_DELETED.findings) };
