@@ -65,7 +65,7 @@ export {
   UnplannableSave,
 } from './reshard/plan-reshard.ts';
 export { inRowOrder, placeOfChunk, type SourcePlace } from './reshard/source-place.ts';
-export { readCheckedItem } from './verify/archives.ts';
+export { describeCrcs, readCheckedItem } from './verify/archives.ts';
 export { torchSaveFrame } from './formats/torch-save/write-tensor.ts';
 export { type KeyPath, writeDcpMetadata } from './formats/dcp/write-dcp-metadata.ts';
 export { readKeyPaths } from './formats/dcp/read-key-paths.ts';
