@@ -99,7 +99,7 @@ export {
 export { SPELLINGS, type SpellingName } from './convert/spellings.ts';
 export type { ConvertedFile, WrittenRange } from './convert/target-files.ts';
 export { inRowOrder, placeOfChunk, type SourcePlace } from './reshard/source-place.ts';
-export { readCheckedItem } from './verify/archives.ts';
+export { describeCrcs, readCheckedItem } from './verify/archives.ts';
 export { torchSaveFrame } from './formats/torch-save/write-tensor.ts';
 export { type KeyPath, writeDcpMetadata } from './formats/dcp/write-dcp-metadata.ts';
 export { readKeyPaths } from './formats/dcp/read-key-paths.ts';

@@ -5,6 +5,7 @@ import { link, lstat, mkdir, open, opendir, realpath, rename, rmdir, unlink } fr
 import { dirname, join, relative, sep } from 'node:path';
 import { type CheckpointStore, type FileChunks, MAX_FILES } from '../checkpoint-store.ts';
 import { StoreError } from '../store-error.ts';
+import { BackgroundSync } from './background-sync.ts';
 import { codeOf, directoryErrorOf } from './directory-errors.ts';
 
 /** Saves below a directory. */
@@ -165,7 +166,12 @@ const NO_ENTRIES: AsyncIterable<Dirent> = {
 async function writeDurably(path: string, chunks: FileChunks): Promise<void> {
   const file = await open(path, 'wx');
   try {
-    for await (const chunk of chunks) await file.writeFile(chunk);
+    const drain = new BackgroundSync(file);
+    for await (const chunk of chunks) {
+      await file.writeFile(chunk);
+      drain.wrote(chunk.length);
+    }
+    await drain.end();
     await file.sync();
   } finally {
     await file.close();

@@ -66,4 +66,4 @@ export class BandBuffers {
 }
 
 /** Some are read into and one is gathered into; the others wait to be written, which needs no further one. */
-const MOST_BUFFERS = 16;
+const MOST_BUFFERS = 12;

@@ -2,6 +2,7 @@
 import { crc32 } from 'node:zlib';
 import {
   copyPart,
+  describeCrcs,
   intersect,
   placeOfChunk,
   type PlannedObject,
@@ -21,6 +22,7 @@ import {
 import type { CheckpointStore } from '../checkpoint-store.ts';
 import { runReading } from '../reading/run-reading.ts';
 import { BandBuffers } from './band-buffers.ts';
+import { combineCrc32 } from './combine-crc32.ts';
 import { FileFeed } from './file-feed.ts';
 import { type ChunkSource, type ReadPart, readBands, withOrder } from './read-ahead-bands.ts';
 
@@ -172,17 +174,21 @@ async function moveTensor(tensor: PlannedTensor, { places, feeds, work, buffers 
   const source = { store: work.source, places, bandBytes: work.bandBytes, ahead: AHEAD, buffers };
   for await (const { band, parts, buffer } of readBands(tensor, source)) {
     work.signal?.throwIfAborted();
+    const runs = band.writes.map((write) => runOf(write, parts, tensor.itemBytes));
+    const sums = sumsOfRuns(runs, parts);
     for (const part of parts) {
-      read[part.chunk] = crc32(part.bytes, read[part.chunk]);
+      read[part.chunk] =
+        sums === undefined ? crc32(part.bytes, read[part.chunk]) : combined(read[part.chunk] ?? 0, sums);
       if (part.isLast) compare(tensor, places[part.chunk], read[part.chunk] ?? 0);
       work.onBytes?.(part.bytes.length);
       if (places[part.chunk]?.crc32 === undefined) work.onUnchecked?.(part.bytes.length);
     }
     const gathered = await buffers.take(band.writes.reduce((sum, { length }) => sum + length, 0));
-    for (const write of band.writes) {
-      const run = runOf(write, parts, tensor.itemBytes);
+    for (const [index, write] of band.writes.entries()) {
+      const run = runs[index];
       const bytes = run ?? gather(write, parts, { itemBytes: tensor.itemBytes, bytes: gathered.carve(write.length) });
-      await writers[write.chunk]?.add(bytes, (run === undefined ? gathered : buffer).retain().release);
+      const onWritten = (run === undefined ? gathered : buffer).retain().release;
+      await writers[write.chunk]?.add({ bytes, crc: run && sums?.get(run), onWritten });
     }
     gathered.release();
     buffer.release();
@@ -193,12 +199,8 @@ async function moveTensor(tensor: PlannedTensor, { places, feeds, work, buffers 
 function compare({ key }: PlannedTensor, place: ChunkSource | undefined, found: number): void {
   if (place?.crc32 === undefined || place.isChecked === true || place.crc32 === found) return;
   throw new SourceDamaged(
-    `Tensor ${key} in ${place.file} has other bytes than were saved (CRC-32 ${hex(found)}, saved ${hex(place.crc32)}). Nothing of it was written: use another save.`,
+    `Tensor ${key} in ${place.file} has other bytes than were saved (${describeCrcs(found, place.crc32)}). Nothing of it was written: use another save.`,
   );
-}
-
-function hex(crc: number): string {
-  return (crc >>> 0).toString(16).padStart(8, '0');
 }
 
 /** The bytes of a part of a target chunk, if they follow each other in the source. */
@@ -210,6 +212,23 @@ function runOf(write: BandPart, parts: readonly ReadPart[], itemBytes: number): 
     return run === undefined ? undefined : from.bytes.subarray(run * itemBytes, run * itemBytes + write.length);
   }
   return undefined;
+}
+
+/** The CRC-32 of each run, in their order, if they are all of one part: then no byte is looked at twice. */
+function sumsOfRuns(
+  runs: readonly (Uint8Array | undefined)[],
+  parts: readonly ReadPart[],
+): ReadonlyMap<Uint8Array, number> | undefined {
+  const [part, ...others] = parts;
+  const known = runs.filter((run) => run !== undefined);
+  if (part === undefined || others.length > 0 || known.length < runs.length) return undefined;
+  const inOrder = known.toSorted((one, other) => one.byteOffset - other.byteOffset);
+  return new Map(inOrder.map((run) => [run, crc32(run)]));
+}
+
+/** The CRC-32 of bytes that have `before`, and of those that follow. */
+function combined(before: number, sums: ReadonlyMap<Uint8Array, number>): number {
+  return [...sums].reduce((crc, [{ length }, sum]) => combineCrc32(crc, sum, length), before);
 }
 
 /** A copy of the bytes of a part of a target chunk. */
@@ -227,6 +246,13 @@ function gather(
 
 /** As PyTorch writes CRCs where it is not to compute them. */
 const WITHOUT_CRC = (): number => 0;
+
+/** Bytes that come next in a chunk. */
+interface Addition {
+  readonly bytes: Uint8Array;
+  readonly crc: number | undefined;
+  readonly onWritten: () => void;
+}
 
 /** Writes one chunk of the new save as `torch.save` does. */
 class ChunkWriter {
@@ -246,9 +272,11 @@ class ChunkWriter {
     this.#feed = feed;
   }
 
-  async add(bytes: Uint8Array, onWritten: () => void): Promise<void> {
+  /** `crc` is that of the bytes; undefined: it is not known yet. */
+  async add({ bytes, crc, onWritten }: Addition): Promise<void> {
     await this.#begin();
-    this.#crc = this.#checksum(bytes, this.#crc);
+    if (crc === undefined || this.#checksum !== crc32) this.#crc = this.#checksum(bytes, this.#crc);
+    else this.#crc = combineCrc32(this.#crc, crc, bytes.length);
     await this.#feed.push(bytes, onWritten);
   }
 

@@ -214,6 +214,61 @@ describe('a save that is divided anew', () => {
     }
   });
 
+  it('whose source rots once a part was written does not become complete, and goes on from a sound copy', async () => {
+    const source = stored('dcp-2.15.0');
+    const sound = new Map(source.files);
+    const target = new MemoryStore({});
+    const write = target.write.bind(target);
+    const rotting = Object.create(target, {
+      write: {
+        value: async (...args: Parameters<typeof write>) => {
+          const written = await write(...args);
+          if (!args[0].startsWith('__')) return written;
+          // Each byte of what is read from now on has another bit.
+          for (const [path, bytes] of sound)
+            if (path.endsWith('.distcp'))
+              source.files.set(
+                path,
+                bytes.map((byte) => byte ^ 1),
+              );
+          return written;
+        },
+      },
+    }) as MemoryStore;
+    await expect(reshard(source, rotting, divideRows(3))).rejects.toThrow();
+    expect([target.files.has('.metadata'), [...target.files.keys()].some((path) => path.endsWith('.distcp'))]).toEqual([
+      false,
+      true,
+    ]);
+    for (const [path, bytes] of sound) source.files.set(path, bytes);
+    expect(await reshard(source, target, divideRows(3))).toMatchObject({ isComplete: true });
+    expect((await look(target, 'V3')).verdict).toBe('sound');
+  });
+
+  it('is written by two workers at once, also where both take the same pieces', async () => {
+    const source = stored('dcp-2.15.0');
+    for (const workers of [[0, 1] as const, [0, 0] as const]) {
+      const target = new MemoryStore({});
+      const shares = workers.map((index) => ({ worker: { index, count: new Set(workers).size } }));
+      await Promise.all(shares.map((share) => reshard(source, target, divideRows(3), share)));
+      await reshard(source, target, divideRows(3));
+      expect((await look(target, 'V3')).verdict).toBe('sound');
+    }
+  });
+
+  it('for another layout than a run that was killed is refused, and the parts of that run stay', async () => {
+    const source = stored('dcp-2.15.0');
+    const target = new MemoryStore({});
+    target.writesLeft = 3;
+    await expect(reshard(source, target, divideRows(3))).rejects.toThrow(Killed);
+    target.writesLeft = Infinity;
+    const before = new Map(target.files);
+    await expect(reshard(source, target, divideColumns(2))).rejects.toThrow(
+      /holds a part of another save that was not completed/,
+    );
+    expect(target.files).toEqual(before);
+  });
+
   it('with a flipped bit in the source is refused by the name of the tensor, and nothing of that piece appears', async () => {
     const source = stored('dcp-2.15.0');
     const { state } = await look(source);

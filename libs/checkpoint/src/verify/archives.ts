@@ -96,9 +96,14 @@ export function* checkContent(open: OpenItem, crc32: Crc32): Reading<void> {
     }
     if (crc !== record.crc32)
       throw new UnreadableSave(
-        `has other bytes in ${record.name} than were saved (CRC-32 ${hex(crc)}, saved ${hex(record.crc32)})`,
+        `has other bytes in ${record.name} than were saved (${describeCrcs(crc, record.crc32)})`,
       );
   }
+}
+
+/** Two CRC-32 that differ, for a message. */
+export function describeCrcs(found: number, saved: number): string {
+  return `CRC-32 ${hex(found)}, saved ${hex(saved)}`;
 }
 
 function hex(crc: number): string {
