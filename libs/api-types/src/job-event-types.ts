@@ -81,7 +81,8 @@ export const OPERATOR_EVENTS = {
   },
   CheckpointCleared: {
     type: 'Normal',
-    meaning: 'The only node that found other content in a checkpoint finds all of its bytes right, an hour later.',
+    meaning:
+      'The only node that found other content in a checkpoint finds all of its bytes right, an hour later. Or files that a pod did not find are there again.',
   },
   CheckpointDeleted: { type: 'Normal', meaning: 'Retention deleted a save of the job and its Checkpoint.' },
   CheckpointKept: {

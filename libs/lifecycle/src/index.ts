@@ -64,7 +64,7 @@ export type { Timeouts } from './observation/timeouts.ts';
 export { backgroundVerifications } from './verification/background-verifications.ts';
 export { verificationsInTurn } from './verification/verification-turns.ts';
 export { wantedVerifications, type WantedVerification } from './verification/wanted-verifications.ts';
-export { doesClear, withUndone, withVerdict } from './verification/record-verification.ts';
+export { doesClear, isFoundAgain, withUndone, withVerdict } from './verification/record-verification.ts';
 export { planRetention, type RetentionOf, survivorsOf } from './retention/plan-retention.ts';
 export {
   withAbsence,

@@ -232,6 +232,23 @@ describe('other content', () => {
   });
 });
 
+describe('a checkpoint whose files a pod did not find', () => {
+  const absent = { since: '2026-01-01T00:00:00Z' };
+  it.each<[what: string, answer: object, isBack: boolean]>([
+    ['counts again, with an Event, once a pod finds them sound', { verification: SOUND }, true],
+    ['stays so if a pod finds it damaged', { verification: DAMAGED }, false],
+    ['stays so if no pod can read it', { unread: 'ENOENT' }, false],
+  ])('%s', async (_what, answer, isBack) => {
+    const world = await asked('V3', { state: 'Complete', absent });
+    world.script.cache.jobs.cached.upsert(aTrainingJob() as TrainingJob & KubeObject);
+    await world.ends({ version: 1, ...answer });
+    expect([world.status()?.absent, world.cleared]).toEqual([
+      isBack ? undefined : absent,
+      isBack ? [expect.stringMatching(/did not find before, are there: .* counts again\.$/) as string] : [],
+    ]);
+  });
+});
+
 describe('other content that the only node of a cluster finds', () => {
   const podsGo = async (world: VerificationWorld): Promise<void> => {
     for (const { metadata } of world.pods)

@@ -1,11 +1,19 @@
 /** Verifies checkpoints in pods of their own, on request, in doubt and in the background, and records what they find. */
-import { ANNOTATIONS, type Checkpoint, LABELS, type TrainingJob, WorkerAnswer } from '@coxswain/api-types';
+import {
+  ANNOTATIONS,
+  type Checkpoint,
+  type CheckpointVerification,
+  LABELS,
+  type TrainingJob,
+  WorkerAnswer,
+} from '@coxswain/api-types';
 import { isFoundBroken } from '@coxswain/checkpoint';
 import { isAlreadyExists, isConflict, isNotFound, isRefusal, sleep, type Clock, type KubeClient } from '@coxswain/kube';
 import type { KubeObject } from '@coxswain/kube';
 import {
   backgroundVerifications,
   doesClear,
+  isFoundAgain,
   isFinished,
   verificationsInTurn,
   type WantedVerification,
@@ -184,11 +192,23 @@ export class VerificationController {
     };
     const epoch = Math.max(checkpoint.spec.epoch, this.#jobOf(checkpoint)?.status?.epoch ?? 0);
     await this.#write(checkpoint, withVerdict(checkpoint, { verification: seen, contents, files, epoch }));
+    this.#reportCleared(checkpoint, seen);
+  }
+
+  /** An Event of the job for what the verification takes back. */
+  #reportCleared(checkpoint: CheckpointObject, seen: CheckpointVerification): void {
     const job = this.#livingJobOf(checkpoint);
-    if (job !== undefined && checkpoint.status !== undefined && doesClear(checkpoint.status, seen))
+    const { metadata, status } = checkpoint;
+    if (job === undefined || status === undefined) return;
+    if (doesClear(status, seen))
       this.#parts.onCleared(
         job,
-        `Node ${node ?? ''} found other content in ${checkpoint.metadata.name}. It has read all bytes again, at least an hour later, and they are right. The checkpoint is no longer suspect.`,
+        `Node ${seen.node ?? ''} found other content in ${metadata.name}. It has read all bytes again, at least an hour later, and they are right. The checkpoint is no longer suspect.`,
+      );
+    if (isFoundAgain(status, seen))
+      this.#parts.onCleared(
+        job,
+        `The files of ${metadata.name}, which a pod did not find before, are there: a verification at ${seen.level} finds them sound. The checkpoint counts again.`,
       );
   }
 

@@ -33,7 +33,7 @@ const MAX_CHARACTERS = 1024;
  */
 export function withVerdict({ spec, status }: Checkpoint, verdict: WorkerVerdict): CheckpointResourceStatus {
   const { verification, contents, files } = verdict;
-  const before = readStatus(withoutUndone(status ?? { state: 'Complete' }));
+  const before = readStatus(withoutUndone(present(status ?? { state: 'Complete' }, verification)));
   const isBroken = isFoundBroken({ status: { state: before.state, verification } });
   const isKept =
     before.verification !== undefined &&
@@ -56,6 +56,16 @@ export function withVerdict({ spec, status }: Checkpoint, verdict: WorkerVerdict
 function withGroups(contents: CheckpointContents, before: CheckpointContents | undefined): CheckpointContents {
   const tensorGroups = contents.geometry === before?.geometry ? before.tensorGroups : undefined;
   return tensorGroups === undefined ? contents : { tensorGroups, ...contents };
+}
+
+/** Whether a verification shows that files, which a worker did not find before, are there: their mount or their bucket came back. */
+export function isFoundAgain(before: CheckpointResourceStatus | undefined, now: CheckpointVerification): boolean {
+  return before?.absent !== undefined && now.verdict === 'sound';
+}
+
+function present(status: CheckpointResourceStatus, now: CheckpointVerification): CheckpointResourceStatus {
+  const { absent: _, ...there } = status;
+  return isFoundAgain(status, now) ? there : status;
 }
 
 /** An adopted checkpoint that was read is no longer unverified. */
