@@ -46,6 +46,8 @@ const OF_MEGATRON: Words = {
   'layout.states.zeroStage': [0],
   'layout.states.implementation': ['ddp'],
   'layout.states.optimizerPrecision': ['fp32'],
+  'layout.states.gradientPrecision': ['fp32'],
+  'layout.expert.dispatcher': ['alltoall'],
   'layout.memory.recompute.mode': ['none'],
   'layout.memory.offload.0.to': ['cpu'],
   'layout.communication.overlapPipelineTransfers': [true],

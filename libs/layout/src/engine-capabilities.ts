@@ -66,6 +66,7 @@ const MEGATRON_OPTIONS = [
   'states.implementation',
   'states.optimizerInstances',
   'states.optimizer',
+  'states.gradientPrecision',
   'states.optimizerPrecision',
   'states.precisionAwareOptimizer',
   'memory.recompute',

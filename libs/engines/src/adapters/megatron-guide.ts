@@ -120,6 +120,10 @@ const FIELDS: readonly FieldMapping[] = [
   { field: 'layout.states.precisionAwareOptimizer', to: '--use-precision-aware-optimizer' },
   { field: 'layout.states.optimizerPrecision', to: '--exp-avg-dtype, --exp-avg-sq-dtype' },
   {
+    field: 'layout.states.gradientPrecision',
+    to: '--grad-reduce-in-bf16, --main-grads-dtype, --accumulate-allreduce-grads-in-fp32',
+  },
+  {
     field: 'layout.memory.recompute',
     to: '--recompute-granularity, --recompute-modules, --recompute-method, --recompute-num-layers',
   },

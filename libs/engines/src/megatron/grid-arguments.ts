@@ -1,5 +1,5 @@
 /** Renders the degrees of a layout, the order of its ranks and its experts for Megatron-LM. */
-import type { RankAxis } from '@coxswain/layout';
+import { type RankAxis, resolveDispatcher } from '@coxswain/layout';
 import {
   type MegatronJob,
   byDefault,
@@ -68,7 +68,7 @@ type Experts = NonNullable<MegatronJob['layout']['expert']>;
 
 function expertArguments(job: MegatronJob): readonly RenderedField[] {
   const { expert } = job.layout;
-  if (expert === undefined) return [];
+  if (expert === undefined) return job.shape?.experts === undefined ? [] : dispatcher(job);
   return [
     ...flag('layout.expert.expertParallelDegree', '--expert-model-parallel-size', expert.expertParallelDegree),
     ...flagOf(
@@ -76,16 +76,16 @@ function expertArguments(job: MegatronJob): readonly RenderedField[] {
       '--expert-tensor-parallel-size',
       expert.expertTensorParallelDegree,
     ),
-    ...dispatcher(job, expert.dispatcher),
+    ...dispatcher(job),
     ...flagOf('layout.expert.capacityFactor', '--moe-expert-capacity-factor', expert.capacityFactor),
     ...dropOrder(expert),
     ...balance(expert.balance),
   ];
 }
 
-function dispatcher({ release }: MegatronJob, name: Experts['dispatcher']): readonly RenderedField[] {
+function dispatcher({ layout, release }: MegatronJob): readonly RenderedField[] {
   const field = 'layout.expert.dispatcher';
-  if (name === undefined) return [];
+  const name = resolveDispatcher(layout);
   if (name === 'allgather' || name === 'alltoall') return flag(field, '--moe-token-dispatcher-type', name);
   const flex = flag(field, '--moe-token-dispatcher-type', 'flex');
   // Before it had backends to choose from, flex had DeepEP and a switch for it.

@@ -34,6 +34,7 @@ const OWNERS: readonly Owner[] = [
   ['layout.states.optimizerInstances', 'num_distributed_optimizer_instances'],
   ['layout.states.precisionAwareOptimizer', 'use_precision_aware_optimizer'],
   ['layout.states.optimizerPrecision', 'exp_avg_dtype exp_avg_sq_dtype'],
+  ['layout.states.gradientPrecision', 'accumulate_allreduce_grads_in_fp32 grad_reduce_in_bf16 main_grads_dtype'],
   [
     'layout.memory.recompute',
     'recompute_granularity recompute_modules recompute_method recompute_num_layers recompute_activations checkpoint_activations moe_layer_recompute distribute_saved_activations',
