@@ -23,6 +23,7 @@ const OF_PODS = new Set([
 type Words = Readonly<Record<string, readonly unknown[]>>;
 
 const OF_PYTORCH: Words = {
+  'layout.kernel.scaling': ['current'],
   'layout.pipeline.schedule': ['1f1b'],
   'layout.states.zeroStage': [0],
   'layout.states.implementation': ['ddp', 'fsdp2'],

@@ -23,6 +23,7 @@ export { divisorsOf } from './nearest.ts';
 export { nearestWord } from './nearest-word.ts';
 export { describeProblem, schemaProblems } from './schema-problems.ts';
 export { ENGINE_CAPABILITIES } from './engine-capabilities.ts';
+export { EngineOption } from './engine-option.ts';
 export { engineSupport } from './engine-support.ts';
 export {
   resolveDataOverlaps,

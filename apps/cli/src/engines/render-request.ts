@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { CliError } from '../cli-error.ts';
 import { readJobFile } from '../job-files/job-file.ts';
 import { readLayoutDocument } from '../plan/layout-file.ts';
-import { knownRelease, meshFields, modelFields } from './engine-verdict.ts';
+import { knownRelease, meshFields, modelFields } from '../verdicts/engine-verdict.ts';
 import { plannedModel } from '../plan/planned-model.ts';
 import { readDocument } from '../files/read-document.ts';
 
@@ -101,7 +101,10 @@ function fieldsOfLayout(path: string, { role, model: ofFlag }: RenderOptions, no
       `the file is for ${engine?.name ?? ''} ${release}, which is no release that can be rendered: the newest one is`,
     );
   return defined({
-    engine: engine === undefined ? undefined : defined({ name: engine.name, release: isKnown ? release : undefined }),
+    engine:
+      engine === undefined
+        ? undefined
+        : defined({ name: engine.name, release: isKnown ? release : undefined, options: engine.options }),
     layout,
     model:
       ofFlag === undefined

@@ -21,6 +21,8 @@ export interface CheckedRole {
   readonly outcome?: EngineOutcome;
   /** Why its engine does not render the layout, as `coxswain render` answers; absent if it does, or if jobs cannot name it. */
   readonly refusal?: NonNullable<EngineRendering['refusal']>;
+  /** Options of the file that are passed through to the engine and not priced. */
+  readonly notPriced?: readonly string[];
 }
 
 /** The result of `layout ranks`: the rank map of each role. The role of a file with one role has no name. */

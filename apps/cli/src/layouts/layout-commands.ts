@@ -16,7 +16,7 @@ import {
 import { modelOf } from '@coxswain/planner/presets';
 import type { Command } from 'commander';
 import { CliError } from '../cli-error.ts';
-import { type AskedOfEngine, engineVerdict } from '../engines/engine-verdict.ts';
+import { type AskedOfEngine, engineVerdict } from '../verdicts/engine-verdict.ts';
 import type { CheckedRole, LayoutCheck, LayoutRanks } from './layout-answers.ts';
 import { checkText, ranksText } from './layout-tables.ts';
 import { readLayoutFile, type WellRead } from '../files/read-layout-file.ts';
@@ -98,13 +98,14 @@ function checkedFile(path: string): LayoutCheck {
   };
 }
 
-function verdictOf(asked: AskedOfEngine): Pick<CheckedRole, 'engine' | 'outcome' | 'refusal'> {
+function verdictOf(asked: AskedOfEngine): Pick<CheckedRole, 'engine' | 'outcome' | 'refusal' | 'notPriced'> {
   const { engine, layout } = asked;
-  const refusal = engineVerdict(asked);
+  const { refusal, notPriced } = engineVerdict(asked);
   return {
     engine: engine.name,
     outcome: engineSupport(engine.name, layout),
     ...(refusal === undefined ? {} : { refusal }),
+    ...(notPriced.length === 0 ? {} : { notPriced }),
   };
 }
 

@@ -22,7 +22,8 @@ function outcomeLines(role: CheckedRole, outcome: EngineOutcome): readonly strin
   const who = `engine ${role.engine ?? ''}${role.name === undefined ? '' : ` of ${role.name}`}`;
   const { refusal } = role;
   if (outcome.kind === 'supported') {
-    if (refusal === undefined) return [`${who}: supports the whole layout`];
+    if (refusal === undefined)
+      return [`${who}: supports the whole layout`, ...(role.notPriced ?? []).map((note) => `  ${note}`)];
     return [`${who}: refuses ${refusal.field} (${refusal.rule})`, `  ${refusal.why}; ${refusal.fallback}`];
   }
   return [`${who}: refuses`, ...outcome.refusals.map(({ reason, fallback }) => `  ${reason}; ${fallback}`)];

@@ -13,7 +13,7 @@ import { planReport, type PlanReportFacts } from '@coxswain/plan-report';
 import { Option, type Command } from 'commander';
 import { askPlanner, NOTHING_FITS, predictHere } from './ask-planner.ts';
 import { CliError } from '../cli-error.ts';
-import { engineVerdict } from '../engines/engine-verdict.ts';
+import { engineVerdict } from '../verdicts/engine-verdict.ts';
 import { readLayoutFile } from './layout-file.ts';
 import { pinned, readRequest, type ReadRequest, type RequestOptions } from './plan-request.ts';
 import { planText, predictionText, whyNotText } from './planner-tables.ts';
@@ -123,7 +123,7 @@ function rejectRefused({ asked, request }: { readonly asked: AskedLayout; readon
   if (!isEngineName(name)) return;
   const { model, modelShape, globalBatchSize, sequenceLength } = request;
   const batch = { globalBatchSize, sequenceLength, microBatchSize: asked.microBatchSize, packing: 'none' as const };
-  const refusal = engineVerdict({
+  const { refusal } = engineVerdict({
     engine: { name, version },
     layout: asked.layout,
     model: modelShape ?? model,

@@ -93,6 +93,21 @@ it.each<[string, Change, readonly string[]]>([
     dispatched('flex', '--moe-enable-deepep'),
   ],
   ['HybridEP', expert({ dispatcher: 'hybridep' }), dispatched('flex', '--moe-flex-dispatcher-backend hybridep')],
+  [
+    'inputs that are padded to the capacity',
+    expert({ capacityFactor: 2, padToCapacity: true }),
+    ['--moe-expert-capacity-factor 2', '--moe-pad-expert-input-to-capacity'],
+  ],
+  [
+    'no padding without a capacity',
+    expert({ padToCapacity: true }),
+    [
+      'padding-needs-capacity',
+      'layout.expert.padToCapacity',
+      'expert.padToCapacity needs expert.capacityFactor, which gives the capacity',
+      'give expert.capacityFactor, or leave expert.padToCapacity out',
+    ],
+  ],
   ['room for a multiple of the tokens', expert({ capacityFactor: 1.25 }), ['--moe-expert-capacity-factor 1.25']],
   [
     'tokens beyond it that leave by position',

@@ -78,6 +78,7 @@ function expertArguments(job: MegatronJob): readonly RenderedField[] {
     ),
     ...dispatcher(job),
     ...flagOf('layout.expert.capacityFactor', '--moe-expert-capacity-factor', expert.capacityFactor),
+    ...padding(expert),
     ...dropOrder(expert),
     ...balance(expert.balance),
   ];
@@ -92,6 +93,19 @@ function dispatcher({ layout, release }: MegatronJob): readonly RenderedField[] 
   if (name === 'deepep' && !release.options.has('--moe-flex-dispatcher-backend'))
     return [...flex, ...switchOf(field, '--moe-enable-deepep', true)];
   return [...flex, ...flag(field, '--moe-flex-dispatcher-backend', name)];
+}
+
+/** megatron/core/transformer/transformer_config.py asserts a capacity beside it. */
+function padding({ padToCapacity, capacityFactor }: Experts): readonly RenderedField[] {
+  const field = 'layout.expert.padToCapacity';
+  if (padToCapacity !== true || capacityFactor !== undefined)
+    return switchOf(field, '--moe-pad-expert-input-to-capacity', padToCapacity);
+  return refuse(
+    'padding-needs-capacity',
+    field,
+    'expert.padToCapacity needs expert.capacityFactor, which gives the capacity',
+    'give expert.capacityFactor, or leave expert.padToCapacity out',
+  );
 }
 
 function dropOrder({ tokenDropOrder, capacityFactor }: Experts): readonly RenderedField[] {

@@ -61,6 +61,8 @@ const PLACES: Readonly<Record<string, string>> = {
   '--moe-flex-dispatcher-backend': 'model.moe_flex_dispatcher_backend',
   '--moe-expert-capacity-factor': 'model.moe_expert_capacity_factor',
   '--moe-token-drop-policy': 'model.moe_token_drop_policy',
+  '--moe-pad-expert-input-to-capacity': 'model.moe_pad_expert_input_to_capacity',
+  '--cross-entropy-loss-fusion': 'model.cross_entropy_loss_fusion',
   '--moe-paged-stash': 'model.moe_paged_stash',
   '--moe-expert-rank-capacity-factor': 'model.moe_expert_rank_capacity_factor',
   '--moe-mlp-glu-interleave-size': 'model.moe_mlp_glu_interleave_size',

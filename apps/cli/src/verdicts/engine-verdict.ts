@@ -1,14 +1,14 @@
 /** Asks the adapter of an engine about a layout, so that `layout check` and `predict` answer as `render` does. */
 import { ENGINE_RELEASES, type EngineRendering, RenderingRequest } from '@coxswain/api-types';
 import { isEngineName, renderRequest } from '@coxswain/engines';
-import { type DeviceMesh, type LayoutDocument, type LayoutEngine, type ModelShape, worldSize } from '@coxswain/layout';
+import { type DeviceMesh, type LayoutDocument, type ModelShape, worldSize } from '@coxswain/layout';
 
 type Refusal = NonNullable<EngineRendering['refusal']>;
 type Fields = Partial<Record<keyof RenderingRequest, unknown>>;
 
 /** A layout with what is known of its job. */
 export interface AskedOfEngine extends Pick<LayoutDocument, 'layout' | 'model' | 'batch'> {
-  readonly engine: { readonly name: LayoutEngine; readonly version?: string | undefined };
+  readonly engine: NonNullable<LayoutDocument['engine']>;
   readonly mesh?: DeviceMesh | undefined;
 }
 
@@ -16,19 +16,29 @@ export interface AskedOfEngine extends Pick<LayoutDocument, 'layout' | 'model' |
 const LACKS_A_PART = 'engine-needs-part';
 
 /** The refusal of an engine that jobs can name; undefined if it renders the layout, or if it is known for layouts only. */
-export function engineVerdict(asked: AskedOfEngine): Refusal | undefined {
+export function engineVerdict(asked: AskedOfEngine): EngineVerdict {
   const { name } = asked.engine;
-  if (!isEngineName(name)) return undefined;
+  if (!isEngineName(name)) return { notPriced: [] };
   const parsed = RenderingRequest.safeParse(fieldsOfDocument(asked));
-  if (!parsed.success) return undefined;
-  const { refusal } = renderRequest(parsed.data);
-  return refusal === null || refusal.rule === LACKS_A_PART ? undefined : refusal;
+  if (!parsed.success) return { notPriced: [] };
+  const { refusal, program } = renderRequest(parsed.data);
+  const notPriced = (program?.notes ?? []).filter((note) => note.includes(NOT_PRICED));
+  return refusal === null || refusal.rule === LACKS_A_PART ? { notPriced } : { refusal, notPriced };
 }
+
+/** What an engine makes of a layout. */
+export interface EngineVerdict {
+  readonly refusal?: Refusal;
+  /** Options that are passed through to the engine, one sentence each. */
+  readonly notPriced: readonly string[];
+}
+
+const NOT_PRICED = 'not priced';
 
 /** The fields of a rendering request that a layout document has. */
 export function fieldsOfDocument({ engine, layout, model, batch, mesh }: AskedOfEngine): Fields {
   return defined({
-    engine: defined({ name: engine.name, release: knownRelease(engine) }),
+    engine: defined({ name: engine.name, release: knownRelease(engine), options: engine.options }),
     layout,
     model: modelFields(model, batch?.sequenceLength),
     training: defined({ globalBatchSize: batch?.globalBatchSize, microBatchSize: batch?.microBatchSize }),
