@@ -113,7 +113,7 @@ it.each<[string, string, string, Options, readonly string[]]>([
       'note: engine.options: dataloader_num_workers 4 is passed through and not priced',
     ],
   ],
-])('%s', (_sentence, engine, what, options, want) => {
+])('%s', (_sentence, ...[engine, what, options, want]) => {
   expect(changesOf(engine, what, options)).toEqual(want);
 });
 
@@ -152,7 +152,7 @@ it.each<[string, string, string, Options, readonly string[]]>([
   ],
   ['the mesh of TorchTitan', 'torchtitan', 'as it is', { 'parallelism.tensor_parallel_degree': '8' }, ['layout renders 2']],
   ['the rate of Trainer', 'hugging-face', 'of copies', { learning_rate: '3' }, ['training.learningRate renders 0.001']],
-])('an option that contradicts is refused: %s', (_sentence, engine, what, options, want) => {
+])('an option that contradicts is refused: %s', (_sentence, ...[engine, what, options, want]) => {
   const rendered = renderEngine(specOf(engine, what, options));
   expect(rendered).toMatchObject({ kind: 'refused', rule: 'options-agree-with-job', field: 'engine.options' });
   for (const part of want) expect(rendered).toMatchObject({ why: expect.stringContaining(part) as string });
