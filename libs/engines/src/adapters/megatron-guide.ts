@@ -12,6 +12,11 @@ const FIELDS: readonly FieldMapping[] = [
     to: 'behind what is rendered',
     note: 'read by the options of the release; what contradicts the job is refused',
   },
+  {
+    field: 'engine.options',
+    to: '--name VALUE',
+    note: 'what sets a field is read into it; what contradicts one is refused; the rest is not priced',
+  },
   { field: 'model.layers', to: '--num-layers' },
   { field: 'model.hiddenSize', to: '--hidden-size' },
   { field: 'model.ffnHiddenSize', to: '--ffn-hidden-size' },
