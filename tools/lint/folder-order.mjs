@@ -61,6 +61,7 @@ export const FOLDER_ORDER = {
     'projects',
     'sign-in',
     // what groups share
+    'verdicts',
     'job-files',
     'job-import',
     'session',
@@ -141,7 +142,7 @@ export const FOLDER_ORDER = {
     'store-location.ts',
     'store-error.ts',
   ],
-  'libs/engines': ['adapters', 'megatron'],
+  'libs/engines': ['options', 'adapters', 'megatron'],
   'libs/fabric': ['place', 'bound', 'arrange', 'units', 'capacity', 'traffic', 'snapshots', 'nodes'],
   'libs/health': [
     'watch',

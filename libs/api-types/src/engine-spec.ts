@@ -1,4 +1,5 @@
 /** The engine that trains, its image, and options that are passed to it unchanged. */
+import { EngineOption } from '@coxswain/layout';
 import { z } from 'zod';
 import { cel, type CelRule } from './cel.ts';
 import { ENGINE_NAMES, ENGINE_RELEASES, type EngineName } from './engine-names.ts';
@@ -66,6 +67,13 @@ export const EngineFields = z.strictObject({
     .max(256)
     .optional()
     .describe('Appended to the arguments that the engine adapter renders.'),
+  options: z
+    .array(EngineOption)
+    .max(256)
+    .optional()
+    .describe(
+      'Options of the engine or of your fork by their own names, such as ddp.bucket_size of megatron-bridge or zero_optimization.reduce_bucket_size of deepspeed. What sets a field of layout or training is read into it; what contradicts one is refused; the rest is passed through and not priced.',
+    ),
   env: z
     .array(EnvVar)
     .max(100)
@@ -91,6 +99,14 @@ interface EngineRule {
 export const ENGINES_WITHOUT_PROGRAM: readonly EngineName[] = ['command', 'custom', 'deepspeed', 'hugging-face'];
 /** Engines that a function of theirs configures. */
 export const ENGINES_WITH_RECIPES: readonly EngineName[] = ['torchtitan', 'megatron-bridge'];
+/** Engines whose options Coxswain renders. */
+export const ENGINES_WITH_OPTIONS: readonly EngineName[] = [
+  'megatron-lm',
+  'megatron-bridge',
+  'torchtitan',
+  'deepspeed',
+  'hugging-face',
+];
 /** Engines whose log lines and checkpoint formats are unknown to Coxswain. */
 const ENGINES_OF_THE_USER: readonly EngineName[] = ['command', 'custom'];
 const RELEASED = ENGINE_NAMES.filter((name) => ENGINE_RELEASES[name].length > 0);
@@ -138,6 +154,7 @@ const RULES: readonly EngineRule[] = [
   },
   notOf('command', 'reference', 'reference starts its own program; leave command out, or set name to command'),
   onlyOf('recipe', ENGINES_WITH_RECIPES, 'leave it out'),
+  onlyOf('options', ENGINES_WITH_OPTIONS, 'give them to the program in args'),
   onlyOf('release', RELEASED, 'leave it out: the image decides what runs'),
   ...RELEASED.map(releaseRule),
   notOf('startedBy', 'reference', 'reference is started rank by rank, by the launcher; leave startedBy out'),

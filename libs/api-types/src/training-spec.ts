@@ -28,6 +28,8 @@ const OptimizerSpec = z
 
 const WSD_DECAY = 'decaySteps belongs to schedule wsd, which needs it; the other schedules decay until the last step';
 
+const WSD_STYLE = 'decayStyle belongs to schedule wsd; leave it out';
+
 const LearningRateSchedule = z
   .strictObject({
     name: z
@@ -35,15 +37,26 @@ const LearningRateSchedule = z
       .describe(
         'From learningRate, after warmupSteps, to minLearningRate at the last step: by half a cosine, by a line, not at all, or (wsd) held and then by a line over decaySteps.',
       ),
+    decayStyle: z
+      .enum(['linear', 'cosine', 'exponential', 'sqrt'])
+      .optional()
+      .describe('Of wsd: how the rate falls; sqrt is 1 - sqrt. Absent: linear.'),
     decaySteps: z.int().min(1).max(MAX_STEPS).optional().describe('Of wsd: how many of the last steps decay.'),
   })
   .meta({
     id: 'LearningRateSchedule',
-    ...cel({
-      rule: "(self.name == 'wsd') == has(self.decaySteps)",
-      message: WSD_DECAY,
-      fieldPath: '.decaySteps',
-    }),
+    ...cel(
+      {
+        rule: "(self.name == 'wsd') == has(self.decaySteps)",
+        message: WSD_DECAY,
+        fieldPath: '.decaySteps',
+      },
+      { rule: "self.name == 'wsd' || !has(self.decayStyle)", message: WSD_STYLE, fieldPath: '.decayStyle' },
+    ),
+  })
+  .refine(({ name, decayStyle }) => name === 'wsd' || decayStyle === undefined, {
+    path: ['decayStyle'],
+    message: WSD_STYLE,
   })
   .refine(({ name, decaySteps }) => (name === 'wsd') === (decaySteps !== undefined), {
     path: ['decaySteps'],

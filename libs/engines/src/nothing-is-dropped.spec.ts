@@ -24,6 +24,7 @@ const OF_PODS = new Set([
 type Words = Readonly<Record<string, readonly unknown[]>>;
 
 const OF_PYTORCH: Words = {
+  'layout.kernel.scaling': ['current'],
   'layout.pipeline.schedule': ['1f1b'],
   'layout.states.zeroStage': [0],
   'layout.states.implementation': ['ddp', 'fsdp2'],
@@ -47,6 +48,8 @@ const OF_MEGATRON: Words = {
   'layout.states.zeroStage': [0],
   'layout.states.implementation': ['ddp'],
   'layout.states.optimizerPrecision': ['fp32'],
+  'layout.states.gradientPrecision': ['fp32'],
+  'layout.expert.dispatcher': ['alltoall'],
   'layout.memory.recompute.mode': ['none'],
   'layout.memory.offload.0.to': ['cpu'],
   'layout.communication.overlapPipelineTransfers': [true],

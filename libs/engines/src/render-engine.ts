@@ -15,6 +15,8 @@ import { renderHuggingFace } from './adapters/hugging-face/hugging-face.ts';
 import { renderReference } from './adapters/reference.ts';
 import { renderTorchTitan } from './adapters/torchtitan/torchtitan.ts';
 import type { EngineRefusal } from './engine-refusal.ts';
+import { passOptions } from './options/pass-options.ts';
+import { type Contradiction, optionsRefusal, readOptions } from './options/read-options.ts';
 import { withRankStarter } from './rank-starter.ts';
 import {
   MAX_COMMAND_BYTES,
@@ -36,9 +38,13 @@ const MAX_ARGUMENT_BYTES = 131_071;
 export function renderEngine(spec: EffectiveSpec, context: RenderContext = {}): Rendering {
   const unfit = textRefusal(spec);
   if (unfit !== undefined) return refused(unfit);
-  const rendering = ADAPTERS[spec.engine.name](spec, context);
-  if (rendering.kind === 'refused') return rendering;
-  const started = withRankStarter(rendering, spec);
+  const read = readOptions(spec);
+  const rendering = ADAPTERS[spec.engine.name](read.spec, context);
+  if (rendering.kind === 'refused') return optionsFirst(read.contradictions, rendering);
+  const { run, contradictions } = passOptions(rendering, read.others, read.spec);
+  const contradicting = optionsRefusal([...read.contradictions, ...contradictions]);
+  if (contradicting !== undefined) return refused(contradicting);
+  const started = withRankStarter(run, spec);
   if (started.kind === 'refused') return started;
   const complete = {
     ...started,
@@ -46,6 +52,12 @@ export function renderEngine(spec: EffectiveSpec, context: RenderContext = {}): 
     ...tokensOfStep(spec),
   };
   return tooLong(complete) ?? complete;
+}
+
+/** Contradicting options are reported before what the adapter refuses of a job without them. */
+function optionsFirst(contradictions: readonly Contradiction[], refusal: Rendering): Rendering {
+  const contradicting = optionsRefusal(contradictions);
+  return contradicting === undefined ? refusal : refused(contradicting);
 }
 
 /** Only the reference engine reports tokens. For other engines they follow from the batch and the sequence length of the job. */

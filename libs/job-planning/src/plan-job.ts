@@ -6,7 +6,7 @@ import {
   type TrainingJobSpec,
 } from '@coxswain/api-types';
 import { isDomainError } from '@coxswain/domain-error';
-import { degreesOf, engineRefusal, layoutRefusal } from '@coxswain/engines';
+import { degreesOf, engineRefusal, layoutRefusal, layoutWithOptions } from '@coxswain/engines';
 import { acrossIslandsOf, placeGang } from '@coxswain/fabric';
 import { formatLayout, type ParallelLayout, worldSize } from '@coxswain/layout';
 import {
@@ -123,10 +123,11 @@ function searchRunnable(
 function predicted(spec: EffectiveSpec, request: PlanRequest): Chosen | undefined {
   const microBatchSize = spec.training?.microBatchSize ?? DEFAULT_MICRO_BATCH_SIZE;
   const { layout } = spec;
+  const priced = layoutWithOptions(spec);
   const prediction = unlessRefused(() =>
     takesDegreesOnly(spec)
       ? predictionOf(layout, microBatchSize, request)
-      : predict(request, { layout, microBatchSize }),
+      : predict(request, { layout: priced, microBatchSize }),
   );
   if (prediction === undefined || typeof prediction === 'string') return undefined;
   return { layout, microBatchSize, ...figuresOf(prediction, request.cluster) };

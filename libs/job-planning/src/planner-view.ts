@@ -1,6 +1,6 @@
 import type { TrainingJobSpec } from '@coxswain/api-types';
-import { modelOfJob } from '@coxswain/engines';
-import type { ModelShape } from '@coxswain/layout';
+import { layoutWithOptions, modelOfJob } from '@coxswain/engines';
+import { type ModelShape, ParallelLayout } from '@coxswain/layout';
 import type { PinnedAxes } from '@coxswain/planner';
 import { takesDegreesOnly } from './engine-offers.ts';
 
@@ -10,6 +10,7 @@ export interface PlannerView {
   readonly sequenceLength: number;
   readonly globalBatchSize: number;
   readonly precision: 'fp32' | 'bf16';
+  readonly gradientPrecision?: 'fp32' | 'bf16';
   /** Name of the engine among the software stacks of the calibration. */
   readonly stack: string;
   /** What the engine does in one way only, and what the user chose. */
@@ -30,12 +31,15 @@ export function plannerView({
   const known = modelOfJob(model);
   if (known === undefined) return undefined;
   const { microBatchSize } = training;
+  // An option of the engine decides the format of gradients before there is a layout.
+  const { gradientPrecision } = layoutWithOptions({ engine, layout: ParallelLayout.parse({}) }).states ?? {};
   return {
     modelShape: known.model,
     sequenceLength: model.sequenceLength,
     globalBatchSize: training.globalBatchSize,
     precision: training.precision,
     stack: engine.name,
+    ...(gradientPrecision === undefined ? {} : { gradientPrecision }),
     pinned: {
       ...(takesDegreesOnly({ engine }) ? ONE_WAY : {}),
       ...(microBatchSize === undefined ? {} : { microBatchSize }),

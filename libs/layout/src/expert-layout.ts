@@ -26,6 +26,10 @@ export const ExpertLayout = z
       .describe(
         'Tokens that an expert accepts, relative to an even share; further tokens are dropped. Absent: dropless.',
       ),
+    padToCapacity: z
+      .boolean()
+      .optional()
+      .describe('Inputs of each expert are padded to its capacity, so that their sizes are constant.'),
     tokenDropOrder: z
       .enum(['position', 'probability', 'random'])
       .optional()

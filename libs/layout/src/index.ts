@@ -23,7 +23,16 @@ export { divisorsOf } from './nearest.ts';
 export { nearestWord } from './nearest-word.ts';
 export { describeProblem, schemaProblems } from './schema-problems.ts';
 export { ENGINE_CAPABILITIES } from './engine-capabilities.ts';
+export { EngineOption } from './engine-option.ts';
 export { engineSupport } from './engine-support.ts';
+export {
+  resolveDataOverlaps,
+  resolveDispatcher,
+  resolveGradientPrecision,
+  resolveMomentPrecision,
+  resolveStateImplementation,
+  resolveZeroStage,
+} from './resolved-facts.ts';
 export type { EngineOutcome } from './engine-support.ts';
 export { rankTable } from './rank-table.ts';
 export type { GridTable, RankTable } from './rank-table.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { degree } from './degree.ts';
+import { EngineOption } from './engine-option.ts';
 import { LAYOUT_ENGINES, NIC_KINDS } from './layout-facts.ts';
 import { ModelShape } from './model-shape.ts';
 import { ParallelLayout } from './parallel-layout.ts';
@@ -11,6 +12,7 @@ const Engine = z.strictObject({
   name: z.enum(LAYOUT_ENGINES),
   version: text.optional().describe('Release, tag or commit that the options are meant for.'),
   image: text.optional(),
+  options: z.array(EngineOption).max(256).optional().describe('As engine.options of a TrainingJob.'),
 });
 
 /** A model that is not a transformer, or whose shape is not public: only the sizes that rules use. */

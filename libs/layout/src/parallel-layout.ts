@@ -25,6 +25,12 @@ const KernelPolicy = z
     precision: z.enum(LAYOUT_PRECISIONS).optional().describe('Of matrix products. Absent: bf16.'),
     cudaGraphs: z.enum(['none', 'partial', 'full']).optional().describe('Absent: none.'),
     deterministic: z.boolean().optional(),
+    scaling: z
+      .enum(['current', 'delayed'])
+      .optional()
+      .describe('Of fp8: scales from the present values, or from those of earlier steps. Absent: current.'),
+    fusedLoss: z.boolean().optional().describe('Cross-entropy as one kernel. Absent: false.'),
+    compile: z.boolean().optional().describe('torch.compile. Absent: only where another option needs it.'),
   })
   .meta({ id: 'KernelPolicy', description: 'Kernels and number formats.' });
 

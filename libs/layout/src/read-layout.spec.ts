@@ -49,7 +49,7 @@ describe('what is wrong with a file is told with field, value, rule and a way ou
       'a key that is like none, with all that are known',
       { layout: { states: { xyzzy: 2 } } },
       [
-        'layout.states: unknown key xyzzy; known keys are zeroStage, implementation, secondaryShardDegree, reshardAfterForward, optimizerInstances, optimizer, optimizerPrecision, precisionAwareOptimizer, lowRank, perturbationDegree',
+        'layout.states: unknown key xyzzy; known keys are zeroStage, implementation, secondaryShardDegree, reshardAfterForward, optimizerInstances, optimizer, optimizerPrecision, gradientPrecision, precisionAwareOptimizer, lowRank, perturbationDegree',
       ],
     ],
     [

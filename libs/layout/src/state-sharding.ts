@@ -32,6 +32,10 @@ export const StateSharding = z
       .enum(['fp32', 'bf16', 'fp16', 'fp8'])
       .optional()
       .describe('Format of the optimizer moments. Absent: fp32.'),
+    gradientPrecision: z
+      .enum(['fp32', 'bf16'])
+      .optional()
+      .describe('Format in which gradients are summed and reduced. Absent: fp32; fp16 if weights are fp16.'),
     precisionAwareOptimizer: z
       .boolean()
       .optional()

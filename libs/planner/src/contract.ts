@@ -168,6 +168,12 @@ export const PlanRequest = z
       .enum(PRECISIONS)
       .optional()
       .describe('Format of matrix products. Absent: bf16, or fp16 if a GPU has no bf16 (before Ampere).'),
+    gradientPrecision: z
+      .enum(['fp32', 'bf16'])
+      .optional()
+      .describe(
+        'Format in which gradients are summed. Absent: fp32; bf16 for megatron-bridge, as its performance recipes have it.',
+      ),
     stack: z.string().min(1).max(200).optional().describe('Engine and release, such as megatron-lm core_v0.15.'),
     objective: z.enum(OBJECTIVES).default('time'),
     tokens: z.number().positive().max(1e18).optional().describe('Tokens of the whole training.'),

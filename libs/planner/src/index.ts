@@ -47,6 +47,8 @@ export { parsePlanRequest } from './request/parse-plan-request.ts';
 export { pipelineOfPlan } from './questions/pipeline-of-plan.ts';
 export { plan } from './questions/plan.ts';
 export { exchangesOf, predict } from './questions/predict.ts';
+export { pricedFacts } from './answer/priced-facts.ts';
+export type { PricedFacts } from './answer/priced-facts.ts';
 export type { ExchangingGroup } from './answer/exchanges-of-run.ts';
 export { recomputationsOf } from './answer/layout-for-engine.ts';
 export { whyNot } from './questions/why-not.ts';

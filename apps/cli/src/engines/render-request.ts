@@ -1,11 +1,12 @@
 /** Files and flags of `coxswain render` as the question that they are. */
 import { ENGINE_RELEASES, PlacementSpec, RenderingRequest, ranksOfPod } from '@coxswain/api-types';
 import { isEngineName } from '@coxswain/engines';
-import { LAYOUT_ENGINES, type LayoutDocument, type LayoutEngine, type ModelShape, worldSize } from '@coxswain/layout';
+import { LAYOUT_ENGINES, type LayoutEngine, type ModelShape } from '@coxswain/layout';
 import { z } from 'zod';
 import { CliError } from '../cli-error.ts';
 import { readJobFile } from '../job-files/job-file.ts';
 import { readLayoutDocument } from '../plan/layout-file.ts';
+import { knownRelease, meshFields, modelFields } from '../verdicts/engine-verdict.ts';
 import { plannedModel } from '../plan/planned-model.ts';
 import { readDocument } from '../files/read-document.ts';
 
@@ -94,14 +95,16 @@ function fieldsOfLayout(path: string, { role, model: ofFlag }: RenderOptions, no
   const { document, ofPlan } = readLayoutDocument(path, role);
   const { engine, layout, model, batch } = document;
   const release = engine?.version;
-  const isKnown =
-    engine !== undefined && isEngineName(engine.name) && ENGINE_RELEASES[engine.name].some((one) => one === release);
+  const isKnown = engine !== undefined && knownRelease(engine) !== undefined;
   if (release !== undefined && !isKnown)
     notes.push(
       `the file is for ${engine?.name ?? ''} ${release}, which is no release that can be rendered: the newest one is`,
     );
   return defined({
-    engine: engine === undefined ? undefined : defined({ name: engine.name, release: isKnown ? release : undefined }),
+    engine:
+      engine === undefined
+        ? undefined
+        : defined({ name: engine.name, release: isKnown ? release : undefined, options: engine.options }),
     layout,
     model:
       ofFlag === undefined
@@ -111,33 +114,13 @@ function fieldsOfLayout(path: string, { role, model: ofFlag }: RenderOptions, no
       globalBatchSize: batch?.globalBatchSize,
       microBatchSize: ofPlan?.microBatchSize ?? batch?.microBatchSize,
     }),
-    ...meshFields(document),
-  });
-}
-
-function modelFields(model: LayoutDocument['model'], sequenceLength: number | undefined): Fields['model'] {
-  if (model === undefined || (typeof model === 'object' && 'kind' in model)) return undefined;
-  return defined({ ...(typeof model === 'string' ? { preset: model } : sizesOf(model)), sequenceLength });
+    ...(document.mesh === undefined ? {} : meshFields(document.mesh, layout)),
+  }) as Fields;
 }
 
 function sizesOf({ name: _name, ...sizes }: ModelShape): Part<'model'> {
   return sizes;
 }
-
-/** Only if the machines hold exactly the ranks: otherwise the pod of each machine is unknown. */
-function meshFields({ mesh, layout }: LayoutDocument): Fields {
-  if (mesh === undefined) return {};
-  const { gpusPerNode, segments } = mesh;
-  const gpusPerPod = Math.min(gpusPerNode, worldSize(layout));
-  const nodes = segments.reduce((sum, segment) => sum + segment.nodes, 0);
-  const nicClasses = segments.flatMap((segment) => Array<string>(segment.nodes).fill(segment.network));
-  return defined({
-    gpusPerPod: gpusPerPod > MOST_RANKS_PER_POD ? undefined : gpusPerPod,
-    nicClasses: nodes * gpusPerNode === worldSize(layout) ? nicClasses : undefined,
-    gpu: segments[0]?.gpu,
-  });
-}
-const MOST_RANKS_PER_POD = 16;
 
 /** A Placement as kubectl prints it, or its spec alone. */
 function fieldsOfPlacement(path: string): Fields {

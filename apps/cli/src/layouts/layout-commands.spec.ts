@@ -85,9 +85,9 @@ describe('coxswain layout check', () => {
     expect(out).toContain('error layout.expert.expertParallelDegree (expertParallelDividesExperts)');
   });
 
-  it('shows what an engine refuses and what to do instead, and does not fail for it', async () => {
+  it('shows what an engine refuses and what to do instead, and fails for it as render does', async () => {
     const { code, out } = await layout(['check'], SHARED);
-    expect(code).toBe(0);
+    expect(code).toBe(1);
     expect(out).toContain('  actor: tp4 x dp2 on 8 GPUs\n  rollout: tp8 on 8 GPUs');
     expect(out).toContain(
       'engine command of rollout: refuses\n  engine command does not support rankOrder as given; give it to the program in engine.args',

@@ -1,7 +1,9 @@
 import { isDomainError } from '@coxswain/domain-error';
+import { isEngineName } from '@coxswain/engines';
 import {
   checkJobLayout,
   checkLayoutDocument,
+  type DeviceMesh,
   engineSupport,
   formatLayout,
   layoutFindings,
@@ -14,7 +16,8 @@ import {
 import { modelOf } from '@coxswain/planner/presets';
 import type { Command } from 'commander';
 import { CliError } from '../cli-error.ts';
-import type { LayoutCheck, LayoutRanks } from './layout-answers.ts';
+import { type AskedOfEngine, engineVerdict } from '../verdicts/engine-verdict.ts';
+import type { CheckedRole, LayoutCheck, LayoutRanks } from './layout-answers.ts';
 import { checkText, ranksText } from './layout-tables.ts';
 import { readLayoutFile, type WellRead } from '../files/read-layout-file.ts';
 import { jsonText } from '../output/output.ts';
@@ -31,14 +34,14 @@ export function addLayoutCommands(program: Command, session: Session): void {
   layout
     .command('check <file>')
     .description(
-      'list the broken rules of a layout (exit code 1), warnings, and options that its engine does not support; - is standard input',
+      'list the broken rules of a layout, warnings, and what its engine refuses (exit code 1, as for broken rules); - is standard input',
     )
     .option('--json', 'print JSON (as --output json)')
     .addHelpText('after', CHECK_EXAMPLES)
     .action((path: string, options: JsonOption) => {
       const check = checkedFile(path);
       show(session, options, check, checkText);
-      if (!check.legal) session.setExitCode(1);
+      if (!check.legal || check.roles.some(isRefused)) session.setExitCode(1);
     });
 
   layout
@@ -85,16 +88,31 @@ function checkedFile(path: string): LayoutCheck {
   return {
     file: path === '-' ? 'standard input' : path,
     legal: findings.every((finding) => finding.severity !== 'error'),
-    roles: rolesOf(read).map(({ name, role }) => ({
+    roles: rolesOf(read).map(({ name, role, mesh }) => ({
       ...(name === undefined ? {} : { name }),
       layout: formatLayout(role.layout),
       gpus: worldSize(role.layout),
-      ...(role.engine === undefined
-        ? {}
-        : { engine: role.engine.name, outcome: engineSupport(role.engine.name, role.layout) }),
+      ...(role.engine === undefined ? {} : verdictOf({ ...role, engine: role.engine, mesh })),
     })),
     findings,
   };
+}
+
+function verdictOf(asked: AskedOfEngine): Pick<CheckedRole, 'engine' | 'outcome' | 'refusal' | 'notPriced'> {
+  const { engine, layout } = asked;
+  const { refusal, notPriced } = engineVerdict(asked);
+  return {
+    engine: engine.name,
+    outcome: engineSupport(engine.name, layout),
+    ...(refusal === undefined ? {} : { refusal }),
+    ...(notPriced.length === 0 ? {} : { notPriced }),
+  };
+}
+
+/** An engine that jobs can name refuses by its adapter; of another one its options are known. */
+function isRefused({ engine, outcome, refusal }: CheckedRole): boolean {
+  if (engine === undefined) return false;
+  return isEngineName(engine) ? refusal !== undefined : outcome?.kind === 'refused';
 }
 
 function ranksOf(path: string): LayoutRanks {
@@ -106,9 +124,16 @@ function ranksOf(path: string): LayoutRanks {
   };
 }
 
-function rolesOf(read: WellRead): readonly { readonly name?: string; readonly role: RoleDocument }[] {
-  if (read.kind === 'layout') return [{ role: read.document }];
-  return Object.entries(read.document.roles).map(([name, role]) => ({ name, role }));
+interface ReadRole {
+  readonly name?: string;
+  readonly role: RoleDocument;
+  readonly mesh?: DeviceMesh | undefined;
+}
+
+function rolesOf(read: WellRead): readonly ReadRole[] {
+  if (read.kind === 'layout') return [{ role: read.document, mesh: read.document.mesh }];
+  const { roles, meshes, roleMesh } = read.document;
+  return Object.entries(roles).map(([name, role]) => ({ name, role, mesh: meshes[roleMesh[name] ?? ''] }));
 }
 
 /** Rules without which there is no rank map; `layout check` reports all others. */

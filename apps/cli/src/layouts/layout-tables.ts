@@ -20,7 +20,12 @@ function roleLine(role: CheckedRole): string {
 
 function outcomeLines(role: CheckedRole, outcome: EngineOutcome): readonly string[] {
   const who = `engine ${role.engine ?? ''}${role.name === undefined ? '' : ` of ${role.name}`}`;
-  if (outcome.kind === 'supported') return [`${who}: supports the whole layout`];
+  const { refusal } = role;
+  if (outcome.kind === 'supported') {
+    if (refusal === undefined)
+      return [`${who}: supports the whole layout`, ...(role.notPriced ?? []).map((note) => `  ${note}`)];
+    return [`${who}: refuses ${refusal.field} (${refusal.rule})`, `  ${refusal.why}; ${refusal.fallback}`];
+  }
   return [`${who}: refuses`, ...outcome.refusals.map(({ reason, fallback }) => `  ${reason}; ${fallback}`)];
 }
 

@@ -1,3 +1,4 @@
+import { layoutWithOptions } from '@coxswain/engines';
 import { ModelShape, readLayout, type DeviceMesh, type JobLayout, type LayoutDocument } from '@coxswain/layout';
 import { AskedLayout, Plan, type PlanRequestInput } from '@coxswain/planner';
 import { CliError } from '../cli-error.ts';
@@ -42,7 +43,10 @@ export function readLayoutFile(path: string, choice: LayoutChoice = {}): LayoutF
     );
   const stageGpus = stageGpusOf(ofPlan, path);
   return {
-    asked: { layout, microBatchSize },
+    asked: {
+      layout: document.engine === undefined ? layout : layoutWithOptions({ engine: document.engine, layout }),
+      microBatchSize,
+    },
     known: knownOf(document),
     ...(stageGpus === undefined ? {} : { stageGpus }),
   };

@@ -1,5 +1,5 @@
 import { isDomainError } from '@coxswain/domain-error';
-import { worldSize } from '@coxswain/layout';
+import { layoutRules, worldSize } from '@coxswain/layout';
 import {
   type AskedLayout,
   OBJECTIVES,
@@ -8,10 +8,12 @@ import {
   type PlanAnswer,
   type PlanRequest,
 } from '@coxswain/planner';
+import { isEngineName } from '@coxswain/engines';
 import { planReport, type PlanReportFacts } from '@coxswain/plan-report';
 import { Option, type Command } from 'commander';
 import { askPlanner, NOTHING_FITS, predictHere } from './ask-planner.ts';
 import { CliError } from '../cli-error.ts';
+import { engineVerdict } from '../verdicts/engine-verdict.ts';
 import { readLayoutFile } from './layout-file.ts';
 import { pinned, readRequest, type ReadRequest, type RequestOptions } from './plan-request.ts';
 import { planText, predictionText, whyNotText } from './planner-tables.ts';
@@ -59,6 +61,7 @@ export function addPlannerCommands(program: Command, session: Session): void {
     .action((path: string, options: LayoutOptions) =>
       inPlainWords(async () => {
         const { asked, request } = readAsked(path, options);
+        rejectRefused({ asked, request });
         const prediction = predictHere(request, asked);
         const plan: Plan = { ...asked, gpus: worldSize(asked.layout), prediction };
         show(session, options, plan, () => predictionText(request, plan, session.widthColumns));
@@ -114,6 +117,24 @@ function readAsked(
   return { asked, request: readRequest({ ...options, gpus }, known).request };
 }
 
+/** A layout that the engine refuses has no price: `predict` ends as `layout check` and `render` do. */
+function rejectRefused({ asked, request }: { readonly asked: AskedLayout; readonly request: PlanRequest }): void {
+  const [name = '', version] = (request.stack ?? '').split(' ');
+  if (!isEngineName(name)) return;
+  const { model, modelShape, globalBatchSize, sequenceLength } = request;
+  const batch = { globalBatchSize, sequenceLength, microBatchSize: asked.microBatchSize, packing: 'none' as const };
+  const { refusal } = engineVerdict({
+    engine: { name, version },
+    layout: asked.layout,
+    model: modelShape ?? model,
+    batch,
+  });
+  // The planner reports broken layout rules itself, all of them.
+  if (refusal === undefined || layoutRules.some(({ name: one }) => one === refusal.rule)) return;
+  const { field, rule, why, fallback } = refusal;
+  throw new CliError(`${name} refuses ${field} (${rule})\n  ${why}\n  instead: ${fallback}`);
+}
+
 function withAssumptions(answer: PlanAnswer, { assumed }: ReadRequest): PlanAnswer {
   return { ...answer, assumptions: [...assumed, ...answer.assumptions] };
 }
@@ -166,7 +187,7 @@ Examples:
   coxswain predict examples/layouts/06-holmes.yaml
   coxswain plan -f request.yaml --json | jq .best | coxswain predict - -f request.yaml
 
-Exit code 4: the layout does not fit the memory.`;
+Exit code 1: the engine refuses the layout. Exit code 4: the layout does not fit the memory.`;
 
 const WHY_NOT_EXAMPLES = `
 Examples:

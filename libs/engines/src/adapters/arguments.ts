@@ -124,9 +124,13 @@ function afterValues(args: readonly string[], from: number, kind: string | undef
 
 function unknown(written: string, { engine, schema }: ArgumentRules): EngineRefusal {
   const nearest = nearestWord(Object.keys(schema.options), normal(written));
-  const instead = nearest === undefined ? '' : `; did you mean --${nearest.replaceAll('_', '-')}?`;
+  const instead = nearest === undefined ? '' : `did you mean --${nearest.replaceAll('_', '-')}? `;
   const why = `engine.args holds --${written}, which ${engine} ${schema.release} does not know`;
-  return refusal('argument-is-known', why, `leave it out${instead}`);
+  return refusal(
+    'argument-is-known',
+    why,
+    `${instead}an option of your fork goes into engine.options, which passes it through`,
+  );
 }
 
 function refusal(rule: string, why: string, fallback: string): EngineRefusal {

@@ -12,6 +12,11 @@ const FIELDS: readonly FieldMapping[] = [
     to: 'behind what is rendered',
     note: 'read by the options of the release; what contradicts the job is refused',
   },
+  {
+    field: 'engine.options',
+    to: '--name VALUE',
+    note: 'what sets a field is read into it; what contradicts one is refused; the rest is not priced',
+  },
   { field: 'model.layers', to: '--num-layers' },
   { field: 'model.hiddenSize', to: '--hidden-size' },
   { field: 'model.ffnHiddenSize', to: '--ffn-hidden-size' },
@@ -119,6 +124,10 @@ const FIELDS: readonly FieldMapping[] = [
   { field: 'layout.states.optimizer', to: '--optimizer' },
   { field: 'layout.states.precisionAwareOptimizer', to: '--use-precision-aware-optimizer' },
   { field: 'layout.states.optimizerPrecision', to: '--exp-avg-dtype, --exp-avg-sq-dtype' },
+  {
+    field: 'layout.states.gradientPrecision',
+    to: '--grad-reduce-in-bf16, --main-grads-dtype, --accumulate-allreduce-grads-in-fp32',
+  },
   {
     field: 'layout.memory.recompute',
     to: '--recompute-granularity, --recompute-modules, --recompute-method, --recompute-num-layers',

@@ -168,12 +168,23 @@ describe('arguments of the user', () => {
     const rendering = render(({ engine }) => {
       engine.args = ['--no-bias-swiglu-fusio'];
     });
-    expect(rendering).toMatchObject({ fallback: 'did you mean --no-bias-swiglu-fusion?' });
+    expect(rendering).toMatchObject({
+      fallback:
+        'did you mean --no-bias-swiglu-fusion? an option of your fork goes into engine.options, which passes it through',
+    });
   });
 
   it.each([
-    ['the whole of what was begun', '--tensor-model', 'did you mean --tensor-model-parallel-size?'],
-    ['nothing where nothing is like it', '--tp', 'leave it out'],
+    [
+      'the whole of what was begun',
+      '--tensor-model',
+      'did you mean --tensor-model-parallel-size? an option of your fork goes into engine.options, which passes it through',
+    ],
+    [
+      'nothing where nothing is like it',
+      '--tp',
+      'an option of your fork goes into engine.options, which passes it through',
+    ],
   ])('name %s', (_sentence, arg, fallback) => {
     const rendering = render(({ engine }) => {
       engine.args = [arg];

@@ -37,6 +37,12 @@ const FIELDS = rejectUnsupported('engine "reference"', [
     valueOf: ({ training }) => training?.optimizer?.momentum,
     fallback: 'leave it out: adamw has beta1 in its place',
   },
+  {
+    field: 'training.schedule.decayStyle',
+    valueOf: ({ training }) => training?.schedule?.decayStyle,
+    taken: ['linear'],
+    fallback: 'leave it out: the rate falls by a line',
+  },
   { field: 'initialWeights', valueOf: ({ initialWeights }) => initialWeights, fallback: BEGINS_FROM_SCRATCH },
 ]);
 

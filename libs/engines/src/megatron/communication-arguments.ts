@@ -1,4 +1,5 @@
 /** Renders overlap, and the network of each kind of group, for Megatron-LM. */
+import { resolveDispatcher } from '@coxswain/layout';
 import {
   type MegatronJob,
   flag,
@@ -65,10 +66,7 @@ function expertOverlap({ layout, shape, spec }: MegatronJob, policy: Policy): re
   if (policy.overlapExpertParallel !== true) return [];
   const why = [
     [(layout.expert?.expertParallelDegree ?? 1) === 1, 'expert.expertParallelDegree is 1'],
-    [
-      layout.expert?.dispatcher === undefined || layout.expert.dispatcher === 'allgather',
-      'the dispatcher is allgather',
-    ],
+    [resolveDispatcher(layout) === 'allgather', 'the dispatcher is allgather'],
     [spec.training?.precision === 'fp32', 'training.precision is fp32'],
     [layout.memory?.recompute?.mode === 'full', 'recomputation is full'],
     [layout.memory?.recompute?.modules?.includes('moe') === true, 'layers of experts are computed again'],

@@ -72,23 +72,41 @@ it.each<[string, Change, readonly string[]]>([
   expect(changesOf(change)).toEqual(want);
 });
 
+/** In place of the exchange that is rendered where the layout names no dispatcher. */
+const dispatched = (type: string, ...more: readonly string[]): readonly string[] => [
+  `--moe-token-dispatcher-type ${type}`,
+  ...more,
+  'without --moe-token-dispatcher-type alltoall',
+];
+
 it.each<[string, Change, readonly string[]]>([
-  ['tokens that every rank gathers', expert({ dispatcher: 'allgather' }), ['--moe-token-dispatcher-type allgather']],
-  ['tokens that ranks exchange', expert({ dispatcher: 'alltoall' }), ['--moe-token-dispatcher-type alltoall']],
+  ['tokens that every rank gathers', expert({ dispatcher: 'allgather' }), dispatched('allgather')],
+  ['tokens that ranks exchange, as without a word', expert({ dispatcher: 'alltoall' }), []],
   [
     'DeepEP, which is a backend of flex',
     expert({ dispatcher: 'deepep' }),
-    ['--moe-token-dispatcher-type flex', '--moe-flex-dispatcher-backend deepep'],
+    dispatched('flex', '--moe-flex-dispatcher-backend deepep'),
   ],
   [
     'DeepEP by the switch of a release before backends',
     all(release('core_v0.15.3'), expert({ dispatcher: 'deepep' })),
-    ['--moe-token-dispatcher-type flex', '--moe-enable-deepep'],
+    dispatched('flex', '--moe-enable-deepep'),
+  ],
+  ['HybridEP', expert({ dispatcher: 'hybridep' }), dispatched('flex', '--moe-flex-dispatcher-backend hybridep')],
+  [
+    'inputs that are padded to the capacity',
+    expert({ capacityFactor: 2, padToCapacity: true }),
+    ['--moe-expert-capacity-factor 2', '--moe-pad-expert-input-to-capacity'],
   ],
   [
-    'HybridEP',
-    expert({ dispatcher: 'hybridep' }),
-    ['--moe-token-dispatcher-type flex', '--moe-flex-dispatcher-backend hybridep'],
+    'no padding without a capacity',
+    expert({ padToCapacity: true }),
+    [
+      'padding-needs-capacity',
+      'layout.expert.padToCapacity',
+      'expert.padToCapacity needs expert.capacityFactor, which gives the capacity',
+      'give expert.capacityFactor, or leave expert.padToCapacity out',
+    ],
   ],
   ['room for a multiple of the tokens', expert({ capacityFactor: 1.25 }), ['--moe-expert-capacity-factor 1.25']],
   [

@@ -1,5 +1,5 @@
 /** Renders the degrees of a layout, the order of its ranks and its experts for Megatron-LM. */
-import type { RankAxis } from '@coxswain/layout';
+import { type RankAxis, resolveDispatcher } from '@coxswain/layout';
 import {
   type MegatronJob,
   byDefault,
@@ -68,7 +68,7 @@ type Experts = NonNullable<MegatronJob['layout']['expert']>;
 
 function expertArguments(job: MegatronJob): readonly RenderedField[] {
   const { expert } = job.layout;
-  if (expert === undefined) return [];
+  if (expert === undefined) return job.shape?.experts === undefined ? [] : dispatcher(job);
   return [
     ...flag('layout.expert.expertParallelDegree', '--expert-model-parallel-size', expert.expertParallelDegree),
     ...flagOf(
@@ -76,22 +76,36 @@ function expertArguments(job: MegatronJob): readonly RenderedField[] {
       '--expert-tensor-parallel-size',
       expert.expertTensorParallelDegree,
     ),
-    ...dispatcher(job, expert.dispatcher),
+    ...dispatcher(job),
     ...flagOf('layout.expert.capacityFactor', '--moe-expert-capacity-factor', expert.capacityFactor),
+    ...padding(expert),
     ...dropOrder(expert),
     ...balance(expert.balance),
   ];
 }
 
-function dispatcher({ release }: MegatronJob, name: Experts['dispatcher']): readonly RenderedField[] {
+function dispatcher({ layout, release }: MegatronJob): readonly RenderedField[] {
   const field = 'layout.expert.dispatcher';
-  if (name === undefined) return [];
+  const name = resolveDispatcher(layout);
   if (name === 'allgather' || name === 'alltoall') return flag(field, '--moe-token-dispatcher-type', name);
   const flex = flag(field, '--moe-token-dispatcher-type', 'flex');
   // Before it had backends to choose from, flex had DeepEP and a switch for it.
   if (name === 'deepep' && !release.options.has('--moe-flex-dispatcher-backend'))
     return [...flex, ...switchOf(field, '--moe-enable-deepep', true)];
   return [...flex, ...flag(field, '--moe-flex-dispatcher-backend', name)];
+}
+
+/** megatron/core/transformer/transformer_config.py asserts a capacity beside it. */
+function padding({ padToCapacity, capacityFactor }: Experts): readonly RenderedField[] {
+  const field = 'layout.expert.padToCapacity';
+  if (padToCapacity !== true || capacityFactor !== undefined)
+    return switchOf(field, '--moe-pad-expert-input-to-capacity', padToCapacity);
+  return refuse(
+    'padding-needs-capacity',
+    field,
+    'expert.padToCapacity needs expert.capacityFactor, which gives the capacity',
+    'give expert.capacityFactor, or leave expert.padToCapacity out',
+  );
 }
 
 function dropOrder({ tokenDropOrder, capacityFactor }: Experts): readonly RenderedField[] {

@@ -24,6 +24,32 @@ it.each<[string, Change, readonly string[]]>([
     ['--fp16', 'note: weights are fp16 too, as Megatron-LM has it', 'without --bf16'],
   ],
   ['fp8, scaled tensor by tensor', kernel({ precision: 'fp8' }), ['--fp8-format hybrid', '--fp8-recipe tensorwise']],
+  [
+    'fp8, scaled by earlier steps',
+    kernel({ precision: 'fp8', scaling: 'delayed' }),
+    ['--fp8-format hybrid', '--fp8-recipe delayed'],
+  ],
+  ['a loss in one kernel', kernel({ fusedLoss: true }), ['--cross-entropy-loss-fusion']],
+  [
+    'no scaling of other formats',
+    kernel({ scaling: 'delayed' }),
+    [
+      'scaling-is-of-fp8',
+      'layout.kernel.scaling',
+      'kernel.scaling delayed is of fp8, and kernel.precision is bf16',
+      'leave it out, or set kernel.precision to fp8',
+    ],
+  ],
+  [
+    'no compiled model',
+    kernel({ compile: true }),
+    [
+      'no-compiled-model',
+      'layout.kernel.compile',
+      'Megatron-LM has fused kernels of its own, and does not compile the model',
+      'leave it out, or use engine torchtitan',
+    ],
+  ],
   ['mxfp8', kernel({ precision: 'mxfp8' }), ['--fp8-format e4m3', '--fp8-recipe mxfp8']],
   ['nvfp4', kernel({ precision: 'nvfp4' }), ['--fp4-format e2m1', '--fp4-recipe nvfp4']],
   [

@@ -15,6 +15,9 @@ export function kernelArguments(job: MegatronJob): readonly RenderedField[] {
     ...softmaxArguments(job, kernel),
     ...graphArguments(job),
     ...deterministicArguments(kernel),
+    ...lossArguments(kernel),
+    ...scalingArguments(job, kernel),
+    ...compileArguments(kernel),
   ];
 }
 
@@ -46,7 +49,7 @@ function precisionArguments({ layout, spec, release }: MegatronJob): readonly Re
   return [
     ...trainingPrecision,
     ...flag(ofKernel === 'bf16' ? field : 'training.precision', '--bf16'),
-    ...(NARROW[ofKernel] ?? []),
+    ...(ofKernel === 'fp8' && layout.kernel?.scaling === 'delayed' ? DELAYED : (NARROW[ofKernel] ?? [])),
   ];
 }
 
@@ -59,6 +62,57 @@ const NARROW: Readonly<Record<string, readonly RenderedField[]>> = {
   mxfp8: [...flag(PRECISION, '--fp8-format', 'e4m3'), ...flag(PRECISION, '--fp8-recipe', 'mxfp8')],
   nvfp4: [...flag(PRECISION, '--fp4-format', 'e2m1'), ...flag(PRECISION, '--fp4-recipe', 'nvfp4')],
 };
+
+const SCALING = 'layout.kernel.scaling';
+const DELAYED: readonly RenderedField[] = [
+  ...flag(PRECISION, '--fp8-format', 'hybrid'),
+  ...flag(SCALING, '--fp8-recipe', 'delayed'),
+];
+
+/** Delayed scales need the values of earlier steps, which a recomputed part does not have (transformer_config.py). */
+function scalingArguments({ layout }: MegatronJob, { scaling, precision }: Kernel): readonly RenderedField[] {
+  if (scaling === undefined) return [];
+  if (precision !== 'fp8')
+    return refuse(
+      'scaling-is-of-fp8',
+      SCALING,
+      `kernel.scaling ${scaling} is of fp8, and kernel.precision is ${precision ?? 'bf16'}`,
+      'leave it out, or set kernel.precision to fp8',
+    );
+  const recomputed = layout.memory?.recompute?.modules?.find((one) => one === 'layernorm' || one === 'moe_act');
+  if (scaling === 'delayed' && recomputed !== undefined)
+    return refuse(
+      'delayed-scaling-recomputes-less',
+      SCALING,
+      `Megatron-LM does not recompute ${recomputed} with delayed scaling`,
+      'use current, or leave the module out of memory.recompute.modules',
+    );
+  return scaling === 'current' ? kept(SCALING) : [];
+}
+
+/** Determinism of Megatron-Bridge switches the fused loss off. */
+function lossArguments({ fusedLoss, deterministic }: Kernel): readonly RenderedField[] {
+  const field = 'layout.kernel.fusedLoss';
+  if (fusedLoss === true && deterministic === true)
+    return refuse(
+      'fused-loss-is-not-deterministic',
+      field,
+      'kernel.fusedLoss and kernel.deterministic exclude each other',
+      'leave one of them out',
+    );
+  return fusedLoss === true ? flag(field, '--cross-entropy-loss-fusion') : kept(field);
+}
+
+function compileArguments({ compile }: Kernel): readonly RenderedField[] {
+  const field = 'layout.kernel.compile';
+  if (compile !== true) return kept(field);
+  return refuse(
+    'no-compiled-model',
+    field,
+    'Megatron-LM has fused kernels of its own, and does not compile the model',
+    'leave it out, or use engine torchtitan',
+  );
+}
 
 function attentionArguments({ attention }: Kernel): readonly RenderedField[] {
   const field = 'layout.kernel.attention';

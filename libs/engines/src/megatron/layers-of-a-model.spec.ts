@@ -60,6 +60,7 @@ it.each<[string, Change, readonly string[]]>([
       '--moe-grouped-gemm',
       '--expert-model-parallel-size 4',
       '--expert-tensor-parallel-size 1',
+      '--moe-token-dispatcher-type alltoall',
     ],
   ],
   [

@@ -1,14 +1,13 @@
 /** Renders how Megatron-LM holds parameters, gradients and optimizer states. */
+import { resolveGradientPrecision, resolveMomentPrecision, resolveStateImplementation } from '@coxswain/layout';
 import { type MegatronJob, flag, flagOf, kept, refuse, type RenderedField } from './rendered-field.ts';
 
 type States = NonNullable<MegatronJob['layout']['states']>;
 type Implementation = NonNullable<States['implementation']>;
 
 /** What the layout means where it leaves one of stage and implementation out. */
-export function stateImplementation({ layout: { states } }: Pick<MegatronJob, 'layout'>): Implementation {
-  if (states?.implementation !== undefined) return states.implementation;
-  const stage = states?.zeroStage ?? 0;
-  return stage === 0 ? 'ddp' : stage === 1 ? 'distributed-optimizer' : 'megatron-fsdp';
+export function stateImplementation({ layout }: Pick<MegatronJob, 'layout'>): Implementation {
+  return resolveStateImplementation('megatron-lm', layout);
 }
 
 /** Arguments for the fields of `layout.states`, and for the optimizer. */
@@ -20,6 +19,7 @@ export function stateArguments(job: MegatronJob): readonly RenderedField[] {
     ...(implementation === 'fsdp2' ? fsdp2Limits(job) : []),
     ...instances(job, implementation),
     ...precisionArguments(states, implementation),
+    ...gradientArguments(job, implementation),
     ...optimizerArguments(job),
   ];
 }
@@ -96,7 +96,8 @@ function instances({ layout }: MegatronJob, implementation: Implementation): rea
 
 /** megatron/core/optimizer/optimizer_config.py: Adam alone, and the distributed optimizer alone. */
 function precisionArguments(states: States, implementation: Implementation): readonly RenderedField[] {
-  const { optimizerPrecision = 'fp32', precisionAwareOptimizer } = states;
+  const { precisionAwareOptimizer } = states;
+  const optimizerPrecision = resolveMomentPrecision({ states });
   const field = precisionAwareOptimizer === true ? 'layout.states.precisionAwareOptimizer' : PRECISION;
   if (precisionAwareOptimizer !== true && optimizerPrecision === 'fp32') return kept(PRECISION);
   if (implementation !== 'distributed-optimizer' && implementation !== 'megatron-fsdp')
@@ -132,6 +133,34 @@ function precisionArguments(states: States, implementation: Implementation): rea
 }
 
 const PRECISION = 'layout.states.optimizerPrecision';
+const GRADIENTS = 'layout.states.gradientPrecision';
+
+/** megatron/training/arguments.py, validate_args: bf16 weights have fp32 gradients and fp16 weights fp16 ones, unless a flag says otherwise. */
+function gradientArguments({ layout, spec }: MegatronJob, implementation: Implementation): readonly RenderedField[] {
+  const weights = layout.kernel?.precision ?? spec.training?.precision ?? 'bf16';
+  const gradients = resolveGradientPrecision('megatron-lm', layout, weights);
+  if (gradients === 'fp32') return weights === 'fp16' ? flag(GRADIENTS, IN_FP32) : kept(GRADIENTS);
+  if (gradients === 'fp16') return kept(GRADIENTS);
+  if (weights === 'fp16' || weights === 'fp32')
+    return refuse(
+      'gradients-fit-weights',
+      GRADIENTS,
+      `gradients in bf16 do not go with weights in ${weights}`,
+      'leave states.gradientPrecision out, or train in bf16',
+    );
+  if (implementation === 'fsdp2')
+    return refuse(
+      'fsdp2-sums-in-fp32',
+      GRADIENTS,
+      'Megatron-LM has no gradients in bf16 with fsdp2',
+      'use distributed-optimizer, or leave states.gradientPrecision out',
+    );
+  const isAware = layout.states?.precisionAwareOptimizer === true || resolveMomentPrecision(layout) !== 'fp32';
+  return [...flag(GRADIENTS, IN_BF16), ...(isAware ? flag(GRADIENTS, '--main-grads-dtype', 'bf16') : [])];
+}
+
+const IN_FP32 = '--accumulate-allreduce-grads-in-fp32';
+const IN_BF16 = '--grad-reduce-in-bf16';
 
 type OptimizerName = NonNullable<NonNullable<NonNullable<MegatronJob['spec']['training']>['optimizer']>['name']>;
 

@@ -56,6 +56,11 @@ it.each<[string, Change, readonly string[]]>([
     ['--lr-decay-style WSD', '--lr-wsd-decay-style linear', '--lr-wsd-decay-iters 20'],
   ],
   [
+    'a fall by 1 - sqrt',
+    training({ schedule: { name: 'wsd', decaySteps: 20, decayStyle: 'sqrt' } }),
+    ['--lr-decay-style WSD', '--lr-wsd-decay-style minus_sqrt', '--lr-wsd-decay-iters 20'],
+  ],
+  [
     'a warm-up and a fall that fill the training',
     training({ warmupSteps: 80, schedule: { name: 'wsd', decaySteps: 20 } }),
     [

@@ -59,10 +59,13 @@ function scheduleArguments({ schedule, warmupSteps }: Training, steps: number): 
     );
   return [
     ...flag(field, '--lr-decay-style', 'WSD'),
-    ...flag(field, '--lr-wsd-decay-style', 'linear'),
+    ...flag('training.schedule.decayStyle', '--lr-wsd-decay-style', WSD_STYLES[schedule.decayStyle ?? 'linear']),
     ...flag('training.schedule.decaySteps', '--lr-wsd-decay-iters', decaySteps),
   ];
 }
+
+/** As --lr-wsd-decay-style spells them. */
+const WSD_STYLES = { linear: 'linear', cosine: 'cosine', exponential: 'exponential', sqrt: 'minus_sqrt' } as const;
 
 function optimizerArguments(job: MegatronJob, optimizer: Training['optimizer']): readonly RenderedField[] {
   if (optimizer === undefined) return [];

@@ -20,7 +20,7 @@ export function argumentRefusal(
       rule: 'arguments-of-this-release',
       field: 'engine.args',
       why: `${misread.sentence} of Megatron-LM ${release.tag}`,
-      fallback: near === undefined ? 'leave it out' : `did you mean ${near}?`,
+      fallback: near === undefined ? OF_A_FORK : `did you mean ${near}? ${OF_A_FORK}`,
     };
   }
   const flags = new Map(
@@ -48,6 +48,8 @@ export function argumentRefusal(
   }
   return undefined;
 }
+
+const OF_A_FORK = 'an option of your fork goes into engine.options, which passes it through';
 
 /** Compared without their dashes, which all have. */
 function nearestFlag(word: string, { options }: MegatronJob['release']): string | undefined {

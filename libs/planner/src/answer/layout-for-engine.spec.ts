@@ -87,12 +87,17 @@ describe('a layout that somebody wrote for an engine', () => {
     written(sharded, { recompute: { mode: 'full', method: 'block', layers } });
 
   it.each<[string, string, ParallelLayout, ParallelLayout]>([
-    ['TorchTitan recomputes about two layers in five', 'torchtitan v0.2.2', selective, ofLayers(13)],
+    [
+      'TorchTitan recomputes about two layers in five',
+      'torchtitan v0.2.2',
+      selective,
+      { ...ofLayers(13), ...OVERLAPS },
+    ],
     [
       'of each chunk',
       'torchtitan',
       { ...selective, pipelineParallelDegree: 2, pipeline: { schedule: 'zbv', chunksPerRank: 2 } },
-      { ...ofLayers(3), pipelineParallelDegree: 2, pipeline: { schedule: 'zbv', chunksPerRank: 2 } },
+      { ...ofLayers(3), ...OVERLAPS, pipelineParallelDegree: 2, pipeline: { schedule: 'zbv', chunksPerRank: 2 } },
     ],
     ['Megatron-LM what its modules say', 'megatron-lm', selective, selective],
     [
@@ -102,7 +107,12 @@ describe('a layout that somebody wrote for an engine', () => {
       { ...written(sharded), ...OVERLAPS },
     ],
     ['Megatron-LM only where it is told', 'megatron-lm', written(sharded), written(sharded)],
-    ['every layer where that is asked', 'torchtitan', written(sharded, EVERY_LAYER), written(sharded, EVERY_LAYER)],
+    [
+      'every layer where that is asked',
+      'torchtitan',
+      written(sharded, EVERY_LAYER),
+      { ...written(sharded, EVERY_LAYER), ...OVERLAPS },
+    ],
   ])('%s', (_, stack, layout, want) => {
     expect(layoutForModels(stack, layout, 32)).toEqual(want);
   });

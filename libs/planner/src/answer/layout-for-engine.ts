@@ -1,5 +1,11 @@
 /** Converts layouts between the planner's options, which are those of Megatron-LM, and the options of other engines. */
-import type { LayoutEngine, ModelShape, OffloadRule, ParallelLayout } from '@coxswain/layout';
+import {
+  type LayoutEngine,
+  type ModelShape,
+  type OffloadRule,
+  type ParallelLayout,
+  resolveDataOverlaps,
+} from '@coxswain/layout';
 import type { RecomputePolicy } from '../contract.ts';
 import { isFsdpAlone, namedEngineOf, policiesOf, refusalOf } from '../request/engine-choices.ts';
 import { recomputeOf } from '../request/layout-conversion.ts';
@@ -130,11 +136,14 @@ export function layoutForModels(stack: string, layout: ParallelLayout, modelLaye
   return engine === undefined ? layout : withOverlaps(engine, withChosenLayers(engine, layout, modelLayers));
 }
 
-/** Adds overlaps that the engine always does and has no option for. */
+/** Adds the overlaps of the engine, where an engine without an option for one always does it. */
 function withOverlaps(engine: LayoutEngine, layout: ParallelLayout): ParallelLayout {
-  const itsOwn = (['overlapGradReduce', 'overlapParamGather'] as const).filter((one) => !hasOverlapOption(engine, one));
-  if (itsOwn.length === 0) return layout;
-  const overlaps = Object.fromEntries(itsOwn.map((one) => [one, true]));
+  const resolved = resolveDataOverlaps(engine, layout);
+  const done = (['overlapGradReduce', 'overlapParamGather'] as const).filter(
+    (one) => resolved[one] || !hasOverlapOption(engine, one),
+  );
+  if (done.length === 0) return layout;
+  const overlaps = Object.fromEntries(done.map((one) => [one, true]));
   return { ...layout, communication: { ...layout.communication, ...overlaps } };
 }
 

@@ -1,10 +1,11 @@
 /** Makes a plan of a layout: options for the engine, prediction and price. */
-import type { ParallelLayout } from '@coxswain/layout';
+import { type ParallelLayout, resolveGradientPrecision } from '@coxswain/layout';
 import { GIB_BYTES } from '@coxswain/units';
-import type { CandidateLayout, Precision } from '../facts.ts';
+import type { CandidateLayout, Precision, RunFacts } from '../facts.ts';
 import { predictMemory } from '../memory/predict-memory.ts';
 import type { Plan } from '../contract.ts';
 import type { MeasuredLayout } from '../search/kept-layouts.ts';
+import { bytesOfGradient, namedEngineOf } from '../request/engine-choices.ts';
 import { layoutOfCandidate } from '../request/layout-conversion.ts';
 import { predictRun } from './predict-run.ts';
 import { meanOverGpus } from '../time/islands.ts';
@@ -27,7 +28,7 @@ export function planOf(resolved: ResolvedRequest, layout: Pick<MeasuredLayout, '
   const steps = request.tokens === undefined ? 1 : stepsOf(request, request.tokens);
   const hours = (steps * prediction.stepTimeS) / SECONDS_PER_HOUR;
   return {
-    layout: layoutForEngine(run.stack, withPrecision(written, run.precision)),
+    layout: layoutForEngine(run.stack, withGradients(withPrecision(written, run.precision), run)),
     microBatchSize: candidate.microBatchSize,
     gpus,
     prediction,
@@ -41,6 +42,17 @@ export function planOf(resolved: ResolvedRequest, layout: Pick<MeasuredLayout, '
 function withPrecision(layout: ParallelLayout, precision: Precision): ParallelLayout {
   if (precision === 'bf16' || precision === 'fp32') return layout;
   return { ...layout, kernel: { ...layout.kernel, precision } };
+}
+
+/** Adds the format of gradients if it is not the one that a layout without it means. */
+function withGradients(
+  layout: ParallelLayout,
+  run: Pick<RunFacts, 'stack' | 'gradientBytes' | 'precision'>,
+): ParallelLayout {
+  const meant = resolveGradientPrecision(namedEngineOf(run.stack), layout, run.precision);
+  if (run.gradientBytes === bytesOfGradient(meant)) return layout;
+  const gradientPrecision = run.gradientBytes === 2 ? ('bf16' as const) : ('fp32' as const);
+  return { ...layout, states: { ...layout.states, gradientPrecision } };
 }
 
 /** The candidate without options that have no effect: overlap without data parallelism, and gathering of unsharded states. */

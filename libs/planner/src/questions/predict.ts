@@ -5,6 +5,7 @@ import { exchangesOfRun, type GroupExchange } from '../answer/exchanges-of-run.t
 import { predictRun } from '../answer/predict-run.ts';
 import { layoutForModels } from '../answer/layout-for-engine.ts';
 import type { AskedLayout, PlanRequest, Prediction } from '../contract.ts';
+import { formatsOfLayout } from '../answer/priced-facts.ts';
 import type { RunFacts } from '../facts.ts';
 import { candidateOfLayout } from '../request/layout-conversion.ts';
 import { layoutFactsOf } from '../request/layout-rule-facts.ts';
@@ -54,7 +55,7 @@ export function runOfLayout(run: RunBase, asked: AskedLayout): RunFacts {
   const attention = layout.kernel?.attention;
   return {
     ...run,
-    ...(layout.kernel?.precision === undefined ? {} : { precision: layout.kernel.precision }),
+    ...formatsOfLayout(run.stack, layout, run.precision),
     ...(attention === 'unfused' || attention === 'local' ? { flashAttention: false } : {}),
     candidate: candidateOfLayout(layoutForModels(run.stack, layout, run.model.layers), run.model, microBatchSize),
   };

@@ -1,7 +1,7 @@
 import { SCHEDULES } from '../facts.ts';
 import type { AllowedChoices } from '../contract.ts';
 import { plan } from '../questions/plan.ts';
-import { choicesOfEngine, engineOfStack, gradientBytesOf, unsupportedDegreesOf } from './engine-choices.ts';
+import { choicesOfEngine, engineOfStack, plannedGradientsOf, unsupportedDegreesOf } from './engine-choices.ts';
 import { parsePlanRequest } from './parse-plan-request.ts';
 
 describe('the choices of an engine', () => {
@@ -83,12 +83,14 @@ describe('the choices of an engine', () => {
   });
 
   it.each([
-    ['megatron-bridge 26.04', 2],
-    ['nemo mlperf 5.1', 2],
-    ['megatron-lm core_v0.19', 4],
-    ['an engine nobody knows', 4],
-  ] as const)('%s sums gradients in %d bytes', (stack, bytes) => {
-    expect(gradientBytesOf(stack)).toBe(bytes);
+    ['megatron-bridge 26.04', {}, 'bf16'],
+    ['nemo mlperf 5.1', {}, 'bf16'],
+    ['megatron-bridge 26.04', { gradientPrecision: 'fp32' }, 'fp32'],
+    ['megatron-lm core_v0.19', {}, 'fp32'],
+    ['megatron-lm core_v0.19', { precision: 'fp16' }, 'fp16'],
+    ['an unknown engine', {}, 'fp32'],
+  ] as const)('%s with %j sums gradients in %s', (stack, asked, format) => {
+    expect(plannedGradientsOf({ stack, precision: 'bf16', ...asked })).toBe(format);
   });
 
   it('hold for a plan: Megatron-LM is never told a zero-bubble schedule', () => {

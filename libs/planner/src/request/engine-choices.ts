@@ -1,7 +1,20 @@
 /** Choices that the engine of a request supports. */
-import { engineSupport, LAYOUT_ENGINES, type LayoutEngine, type ParallelLayout } from '@coxswain/layout';
+import {
+  engineSupport,
+  LAYOUT_ENGINES,
+  type LayoutEngine,
+  type ParallelLayout,
+  resolveGradientPrecision,
+} from '@coxswain/layout';
 import { USUAL_RECOMPUTATION } from '../recomputation-policies.ts';
-import { RANK_ORDERS, SCHEDULES, type CandidateLayout, type RankOrder, type Schedule } from '../facts.ts';
+import {
+  RANK_ORDERS,
+  SCHEDULES,
+  type CandidateLayout,
+  type Precision,
+  type RankOrder,
+  type Schedule,
+} from '../facts.ts';
 import {
   CONTEXT_ALGORITHMS,
   ZERO_STAGES,
@@ -175,9 +188,25 @@ function both<T>(allowed: readonly T[], taken: readonly T[]): T[] {
 }
 
 /**
- * Bytes per gradient: the performance recipes of NVIDIA's NeMo line keep and reduce them in bf16 (`grad_reduce_in_fp32=False`), and its published steps,
- * which the constants of these engines are fitted to, were measured so. All others keep fp32.
+ * The format of gradients that the planner chooses and writes into its layouts. The performance recipes of NVIDIA's NeMo line keep and reduce them in bf16
+ * (`grad_reduce_in_fp32=False`), and the constants of these engines are fitted to steps that were measured so.
  */
-export function gradientBytesOf(stack: string | undefined): 2 | 4 {
-  return stack !== undefined && engineOfStack(stack) === 'megatron-bridge' ? 2 : 4;
+export function plannedGradientsOf({
+  stack,
+  precision,
+  gradientPrecision,
+}: {
+  readonly stack?: string | undefined;
+  readonly precision: Precision;
+  readonly gradientPrecision?: 'fp32' | 'bf16' | undefined;
+}): 'fp32' | 'fp16' | 'bf16' {
+  if (gradientPrecision !== undefined) return gradientPrecision;
+  const engine = stack === undefined ? undefined : namedEngineOf(stack);
+  const isNarrow = precision !== 'fp16' && precision !== 'fp32';
+  return isNarrow && engine === 'megatron-bridge' ? 'bf16' : resolveGradientPrecision(engine, {}, precision);
+}
+
+/** Bytes of a gradient in that format. */
+export function bytesOfGradient(format: 'fp32' | 'fp16' | 'bf16'): 2 | 4 {
+  return format === 'fp32' ? 4 : 2;
 }

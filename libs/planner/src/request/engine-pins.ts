@@ -42,7 +42,7 @@ function pinnedDegrees(stack: string, pinned: PinnedAxes): readonly Violation[] 
 /** Pins and precision that layout rules check, with their reason and alternative. */
 function refusedOptions(
   engine: LayoutEngine,
-  { pinned = {}, precision, stack = '' }: PlanRequest,
+  { pinned = {}, precision, gradientPrecision, stack = '' }: PlanRequest,
 ): readonly Violation[] {
   const { schedule, zeroStage } = pinned;
   // Only a stack with the engine's own name is checked: Composer supports fp8, Trainer does not. The job states 16-bit and 32-bit formats.
@@ -52,6 +52,11 @@ function refusedOptions(
     ['/pinned/schedule', 'pipeline.schedule', { pipelineParallelDegree: 2, pipeline: { schedule } }],
     ['/pinned/zeroStage', 'states.zeroStage', { states: { zeroStage } }],
     ['/precision', 'kernel.precision', isEngineFormat ? { kernel: { precision } } : {}],
+    [
+      '/gradientPrecision',
+      'states.gradientPrecision',
+      gradientPrecision === 'bf16' ? { states: { gradientPrecision } } : {},
+    ],
   ] as const satisfies readonly (readonly [string, string, Partial<ParallelLayout>])[];
   return asked.flatMap(([pointer, option, layout]) => {
     const refusal = refusalOf(engine, option, layout);

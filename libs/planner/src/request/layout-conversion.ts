@@ -4,7 +4,15 @@
  * Both directions need the model, because a layout without `expert` has another meaning for a model with experts.
  */
 import { DomainError, type Violation } from '@coxswain/domain-error';
-import type { ModelShape, OffloadRule, ParallelLayout, RankAxis } from '@coxswain/layout';
+import {
+  type ModelShape,
+  type OffloadRule,
+  type ParallelLayout,
+  type RankAxis,
+  resolveDispatcher,
+  resolveStateImplementation,
+  resolveZeroStage,
+} from '@coxswain/layout';
 import {
   RANK_ORDERS,
   SCHEDULES,
@@ -206,7 +214,7 @@ export function candidateOfLayout(layout: ParallelLayout, model: HasExperts, mic
     vocabulary: layout.pipeline?.vocabulary ?? 'end-stages',
     vocabularyBarriers: layout.pipeline?.vocabularyBarriers === 2 ? 2 : 1,
     zeroStage,
-    zeroImplementation: implementationOf(layout, zeroStage),
+    zeroImplementation: implementationOf(layout),
     ...recomputationOf(layout),
     ...(blockLayers === undefined ? {} : { recomputeLayersPerChunk: blockLayers }),
     offloadOptimizer: offloadShare(layout, 'optimizer'),
@@ -217,7 +225,7 @@ export function candidateOfLayout(layout: ParallelLayout, model: HasExperts, mic
     overlapGradReduce: layout.communication?.overlapGradReduce ?? false,
     overlapParamGather: layout.communication?.overlapParamGather ?? false,
     overlapExpert: layout.communication?.overlapExpertParallel ?? false,
-    dispatcher: DISPATCHERS[layout.expert?.dispatcher ?? 'alltoall'],
+    dispatcher: DISPATCHERS[resolveDispatcher(layout)],
     ...(capacity === undefined ? {} : { expertCapacity: capacity }),
     cudaGraphs: layout.kernel?.cudaGraphs ?? 'none',
   };
@@ -313,7 +321,7 @@ function stagePartOf(stage: {
 }
 
 function zeroStageOf(layout: ParallelLayout): 0 | 1 | 2 | 3 {
-  switch (layout.states?.zeroStage) {
+  switch (resolveZeroStage(layout)) {
     case 1:
       return 1;
     case 2:
@@ -325,11 +333,8 @@ function zeroStageOf(layout: ParallelLayout): 0 | 1 | 2 | 3 {
   }
 }
 
-function implementationOf(layout: ParallelLayout, zeroStage: 0 | 1 | 2 | 3): CandidateLayout['zeroImplementation'] {
-  const named = layout.states?.implementation;
-  if (named !== undefined) return IMPLEMENTATIONS[named];
-  if (zeroStage === 0) return 'ddp';
-  return zeroStage === 1 ? 'distopt' : 'fsdp';
+function implementationOf(layout: ParallelLayout): CandidateLayout['zeroImplementation'] {
+  return IMPLEMENTATIONS[resolveStateImplementation(undefined, layout)];
 }
 
 function recomputationOf(layout: ParallelLayout): Pick<CandidateLayout, 'recompute' | 'recomputeModules'> {

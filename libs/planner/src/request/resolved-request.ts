@@ -7,7 +7,7 @@ import type { ClusterProfile } from '../cluster-profile.ts';
 import type { AllowedChoices, PlanCluster, PlanRequest } from '../contract.ts';
 import type { ClusterFacts, RunFacts } from '../facts.ts';
 import { GPU_PRESETS, modelOf, namedOf, type GpuPreset } from '../presets/index.ts';
-import { choicesOfEngine, gradientBytesOf } from './engine-choices.ts';
+import { bytesOfGradient, choicesOfEngine, plannedGradientsOf } from './engine-choices.ts';
 import { speedByTensorOf } from './island-speed.ts';
 import { precisionOf } from './gpu-formats.ts';
 import { contradictionsOf } from './request-contradictions.ts';
@@ -61,7 +61,7 @@ export function resolveRequest(asked: PlanRequest): ResolvedRequest {
     stack: request.stack ?? UNNAMED_STACK,
     precision: precisionOf(request),
     flashAttention: [gpu, ...presets].every(hasFlashAttention),
-    gradientBytes: gradientBytesOf(request.stack),
+    gradientBytes: bytesOfGradient(plannedGradientsOf({ ...request, precision: precisionOf(request) })),
     loraRank: 0,
     globalBatchSize: request.globalBatchSize,
     sequenceLength: request.sequenceLength,

@@ -1,7 +1,7 @@
 /** Renders DeepSpeed's configuration file (deepspeed 0.19.8, runtime/config.py and the classes below it). */
 import { DEFAULT_MICRO_BATCH_SIZE, type EffectiveSpec, stepsOf } from '@coxswain/api-types';
 import { isUniversal } from '@coxswain/checkpoint';
-import type { ParallelLayout } from '@coxswain/layout';
+import { type ParallelLayout, resolveDataOverlaps, resolveZeroStage } from '@coxswain/layout';
 import { given, type Json } from '../check.ts';
 import { accumulationOf } from '../job-file.ts';
 
@@ -24,7 +24,7 @@ export function deepSpeedConfig(spec: EffectiveSpec): Section {
     ...precisionOf(spec),
     optimizer: optimizerOf(spec),
     scheduler: schedulerOf(spec),
-    zero_optimization: zeroOf(layout),
+    zero_optimization: zeroOf(spec),
     tensor_parallel: layout.tensorParallelDegree === 1 ? undefined : { autotp_size: layout.tensorParallelDegree },
     sequence_parallel_size: (layout.contextParallelDegree ?? 1) === 1 ? undefined : layout.contextParallelDegree,
     pipeline: layout.pipelineParallelDegree === 1 ? undefined : { stages: layout.pipelineParallelDegree },
@@ -83,13 +83,15 @@ function schedulerOf(spec: EffectiveSpec): Section | undefined {
 }
 
 /** Also for a layout without a stage: its stage is 0. */
-function zeroOf({ states, communication, memory }: ParallelLayout): Section {
-  const stage = states?.zeroStage ?? 0;
+function zeroOf({ layout, engine }: EffectiveSpec): Section {
+  const { states, memory } = layout;
+  const stage = resolveZeroStage(layout);
+  const { overlapGradReduce } = resolveDataOverlaps(engine.name, layout);
   const optimizer = memory?.offload?.find(({ what }) => what === 'optimizer');
   const parameters = memory?.offload?.find(({ what }) => what === 'parameters');
   return given<Json>({
     stage,
-    overlap_comm: communication?.overlapGradReduce ?? communication?.overlapParamGather,
+    overlap_comm: overlapGradReduce,
     zero_hpz_partition_size: states?.secondaryShardDegree,
     sub_group_size: (optimizer ?? parameters)?.subgroupElements,
     offload_optimizer:

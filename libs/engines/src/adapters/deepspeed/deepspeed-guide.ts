@@ -49,6 +49,11 @@ export const DEEPSPEED_GUIDE: EngineGuide = {
     { field: 'initialWeights', to: 'job.json' },
     { field: 'checkpoint', to: 'job.json', note: 'directories are in COXSWAIN_SAVE_DIR and COXSWAIN_RESUME_ROOT' },
     { field: 'engine.args', to: 'appended' },
+    {
+      field: 'engine.options',
+      to: 'deepspeed.json',
+      note: 'what sets a field is read into it; what contradicts one is refused; the rest is not priced',
+    },
     { field: 'engine.env', to: 'its environment' },
   ],
   traps: [

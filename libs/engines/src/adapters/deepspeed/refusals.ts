@@ -52,6 +52,7 @@ export const REFUSALS: readonly Check[] = [
   wrongStage,
   wrongShards,
   wrongOffload,
+  wrongOverlaps,
   wrongExperts,
   wrongContext,
   wrongRate,
@@ -124,6 +125,18 @@ function wrongOffload({ layout, scratch }: EffectiveSpec): ReturnType<Check> {
       };
   }
   return undefined;
+}
+
+/** deepspeed/runtime/zero/config.py: overlap_comm is one switch for both. */
+function wrongOverlaps({ layout }: EffectiveSpec): ReturnType<Check> {
+  const { overlapGradReduce, overlapParamGather = overlapGradReduce } = layout.communication ?? {};
+  if (overlapGradReduce === undefined || overlapGradReduce === overlapParamGather) return undefined;
+  return {
+    rule: 'deepspeed-overlaps-both',
+    field: 'layout.communication.overlapParamGather',
+    why: `deepspeed has one switch for both overlaps: layout.communication.overlapGradReduce is ${overlapGradReduce}, and overlapParamGather ${overlapParamGather}`,
+    fallback: 'give both the same value, or leave one of them out',
+  };
 }
 
 type Rule = NonNullable<NonNullable<EffectiveSpec['layout']['memory']>['offload']>[number];

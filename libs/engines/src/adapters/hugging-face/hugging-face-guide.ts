@@ -40,6 +40,11 @@ export const HUGGING_FACE_GUIDE: EngineGuide = {
     { field: 'data', to: 'job.json' },
     { field: 'initialWeights', to: 'job.json' },
     { field: 'engine.args', to: 'appended' },
+    {
+      field: 'engine.options',
+      to: '--name=value; with a dot, deepspeed.json',
+      note: 'what sets a field is read into it; what contradicts one is refused; the rest is not priced',
+    },
     { field: 'engine.env', to: 'its environment' },
   ],
   traps: [

@@ -99,6 +99,7 @@ const RENDERED_FIELDS = [
   'layout.memory.hostMemoryGibPerGpu',
   'layout.kernel.precision',
   'layout.kernel.deterministic',
+  'layout.kernel.compile',
 ];
 
 function notesOf(spec: EffectiveSpec): readonly string[] {

@@ -23,6 +23,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   lr_scheduler_kwargs: 'training.schedule',
   seed: 'training.seed',
   full_determinism: 'layout.kernel.deterministic',
+  torch_compile: 'layout.kernel.compile',
   bf16: 'training.precision',
   fp16: 'training.precision',
   gradient_checkpointing: 'layout.memory.recompute',

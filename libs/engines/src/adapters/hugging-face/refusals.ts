@@ -19,6 +19,12 @@ export function isFsdp(layout: ParallelLayout): boolean {
 
 const FIELDS = rejectUnsupported(ENGINE, [
   {
+    field: 'training.schedule.decayStyle',
+    valueOf: ({ training }) => training?.schedule?.decayStyle,
+    taken: ['linear', 'cosine', 'sqrt'],
+    fallback: 'use linear, cosine or sqrt',
+  },
+  {
     field: 'training.optimizer.name',
     valueOf: ({ training, layout }) => (isDeepSpeed(layout) ? undefined : training?.optimizer?.name),
     taken: ['adamw', 'sgd', 'lion', 'adafactor'],

@@ -147,6 +147,7 @@ it.each<[string, ScriptChange, readonly string[]]>([
       'optimizer.params.lr: 0.001',
       'optimizer.params.weight_decay: 0.1',
       'zero_optimization.stage: 1',
+      'zero_optimization.overlap_comm: true',
       'without --optim=adamw_torch',
     ],
   ],

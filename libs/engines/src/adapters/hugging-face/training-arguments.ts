@@ -46,6 +46,7 @@ export function trainingArguments(spec: EffectiveSpec): Readonly<Record<string, 
     ...scheduleOf(spec),
     seed: training?.seed,
     full_determinism: layout.kernel?.deterministic,
+    torch_compile: layout.kernel?.compile === true ? true : undefined,
     bf16: precision === 'bf16' ? true : undefined,
     fp16: precision === 'fp16' ? true : undefined,
     gradient_checkpointing: isRecomputed ? true : undefined,
@@ -65,16 +66,16 @@ function scheduleOf(spec: EffectiveSpec): Readonly<Record<string, Json | undefin
     case 'cosine':
       return { lr_scheduler_type: 'cosine_with_min_lr', lr_scheduler_kwargs: { min_lr: minLearningRate } };
     case 'wsd':
-      return falling(least, schedule.decaySteps ?? 1);
+      return falling(least, schedule.decaySteps ?? 1, schedule.decayStyle === 'sqrt' ? '1-sqrt' : schedule.decayStyle);
     case 'linear':
       return falling(least, steps - warmupSteps);
   }
 }
 
 /** Held after the warm-up until the last `decaySteps`, in which it falls by a line. */
-function falling(least: number, decaySteps: number): Readonly<Record<string, Json>> {
+function falling(least: number, decaySteps: number, style = 'linear'): Readonly<Record<string, Json>> {
   return {
     lr_scheduler_type: 'warmup_stable_decay',
-    lr_scheduler_kwargs: { num_decay_steps: decaySteps, min_lr_ratio: least, decay_type: 'linear' },
+    lr_scheduler_kwargs: { num_decay_steps: decaySteps, min_lr_ratio: least, decay_type: style },
   };
 }

@@ -18,6 +18,11 @@ const OWN: readonly FieldMapping[] = [
     to: 'section.field=value',
     note: 'laid over what is rendered; what contradicts the job is refused',
   },
+  {
+    field: 'engine.options',
+    to: 'section.field=value',
+    note: 'what sets a field is read into it; what contradicts one is refused; the rest is not priced',
+  },
   { field: 'layout.dataParallelDegree', to: 'WORLD_SIZE', note: 'what the other degrees leave of it' },
   { field: 'layout.kernel.precision', to: 'mixed_precision', note: 'fp8 is scaled by tensor as it is' },
   { field: 'training.precision', to: 'mixed_precision' },

@@ -2,6 +2,9 @@
 import type { RenderedField } from '../../megatron/rendered-field.ts';
 import { given, type Json } from '../check.ts';
 
+const IN_FP32 = '--accumulate-allreduce-grads-in-fp32';
+const IN_BF16 = '--grad-reduce-in-bf16';
+
 /** The section `mixed_precision`. */
 export type MixedPrecision = Readonly<Record<string, Json>>;
 
@@ -19,7 +22,8 @@ export function mixedPrecision(fields: readonly RenderedField[], isStated: boole
     bf16: wide === 'bfloat16',
     params_dtype: { dtype: wide },
     pipeline_dtype: { dtype: wide },
-    grad_reduce_in_fp32: wide !== 'float16',
+    // Megatron-Bridge lays it over ddp.grad_reduce_in_fp32 (mixed_precision.setup).
+    grad_reduce_in_fp32: wide === 'float16' ? values.has(IN_FP32) : !values.has(IN_BF16),
     fp8: values.get('--fp8-format'),
     fp8_recipe: values.get('--fp8-recipe'),
     fp4: values.get('--fp4-format'),

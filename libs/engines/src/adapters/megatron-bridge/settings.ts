@@ -61,6 +61,8 @@ const PLACES: Readonly<Record<string, string>> = {
   '--moe-flex-dispatcher-backend': 'model.moe_flex_dispatcher_backend',
   '--moe-expert-capacity-factor': 'model.moe_expert_capacity_factor',
   '--moe-token-drop-policy': 'model.moe_token_drop_policy',
+  '--moe-pad-expert-input-to-capacity': 'model.moe_pad_expert_input_to_capacity',
+  '--cross-entropy-loss-fusion': 'model.cross_entropy_loss_fusion',
   '--moe-paged-stash': 'model.moe_paged_stash',
   '--moe-expert-rank-capacity-factor': 'model.moe_expert_rank_capacity_factor',
   '--moe-mlp-glu-interleave-size': 'model.moe_mlp_glu_interleave_size',
@@ -165,6 +167,7 @@ const FORMS: Readonly<Record<string, (values: readonly string[], job: MegatronJo
   '--attention-backend': ([name = '']) => ({ 'model.attention_backend': { attention: name } }),
   '--exp-avg-dtype': (values) => ({ 'optimizer.exp_avg_dtype': inTorch(values) }),
   '--exp-avg-sq-dtype': (values) => ({ 'optimizer.exp_avg_sq_dtype': inTorch(values) }),
+  '--main-grads-dtype': (values) => ({ 'optimizer.main_grads_dtype': inTorch(values) }),
   // Graphs need random numbers of Transformer Engine, which the parser's validation turns on (GPTModelProvider.provide asserts it).
   '--cuda-graph-impl': ([name = '']) => ({
     'model.cuda_graph_impl': name,
@@ -185,10 +188,10 @@ const FORMS: Readonly<Record<string, (values: readonly string[], job: MegatronJo
   '--data-path': (parts) => ({ 'dataset.blend': blend(parts) }),
   ...Object.fromEntries(
     // precision.ts sets these together.
-    ['--bf16', '--fp16', '--fp8-format', '--fp8-recipe', '--fp4-format', '--fp4-recipe'].map((flag) => [
-      flag,
-      (): Settings => ({}),
-    ]),
+    [
+      ...['--bf16', '--fp16', '--fp8-format', '--fp8-recipe', '--fp4-format', '--fp4-recipe'],
+      ...['--accumulate-allreduce-grads-in-fp32', '--grad-reduce-in-bf16'],
+    ].map((flag) => [flag, (): Settings => ({})]),
   ),
 };
 
@@ -238,6 +241,7 @@ const FORMED: Readonly<Record<string, string>> = {
   '--attention-backend': 'model.attention_backend',
   '--exp-avg-dtype': 'optimizer.exp_avg_dtype',
   '--exp-avg-sq-dtype': 'optimizer.exp_avg_sq_dtype',
+  '--main-grads-dtype': 'optimizer.main_grads_dtype',
   '--cuda-graph-impl': 'model.cuda_graph_impl model.use_te_rng_tracker rng.te_rng_tracker',
   '--cuda-graph-scope': 'model.cuda_graph_scope',
   '--cuda-graph-modules': 'model.cuda_graph_modules',

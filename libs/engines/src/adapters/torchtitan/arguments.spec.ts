@@ -79,7 +79,7 @@ it.each<[string, TitanChange, readonly string[]]>([
       'argument-is-known',
       'engine.args',
       'engine.args holds --metrics.log_frequency, which torchtitan v0.3.0 does not know',
-      'leave it out; did you mean --metrics.log-freq?',
+      'did you mean --metrics.log-freq? an option of your fork goes into engine.options, which passes it through',
     ],
   ],
   [

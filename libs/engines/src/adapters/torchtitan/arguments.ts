@@ -50,7 +50,7 @@ const OWNERS: readonly (readonly [string, string])[] = [
 ];
 
 /** The longest beginning wins; an empty owner leaves the option to the user. */
-function ownerOf(option: string): string | undefined {
+export function ownerOf(option: string): string | undefined {
   const [best] = OWNERS.filter(([beginning]) =>
     beginning.endsWith('.') ? option.startsWith(beginning) : option === beginning,
   ).sort(([one], [other]) => other.length - one.length);
@@ -69,4 +69,9 @@ export function argumentsRefusal({ engine }: EffectiveSpec, isToml: boolean): En
       takesUnknown: engine.recipe !== undefined,
     })
   );
+}
+
+/** The options that a release lists. */
+export function titanOptions(isToml: boolean): readonly string[] {
+  return Object.keys((isToml ? toml : module).options);
 }

@@ -13,6 +13,24 @@ const ENGINE = 'torchtitan';
 /** torchtitan/components/optimizer: Adam and AdamW; a mask is causal within each document. */
 const FIELDS = rejectUnsupported(ENGINE, [
   {
+    field: 'training.schedule.decayStyle',
+    valueOf: ({ training }) => training?.schedule?.decayStyle,
+    taken: ['linear', 'cosine', 'sqrt'],
+    fallback: 'use linear, cosine or sqrt',
+  },
+  {
+    field: 'layout.kernel.fusedLoss',
+    valueOf: ({ layout }) => layout.kernel?.fusedLoss,
+    taken: [false],
+    fallback: 'leave it out, or set layout.kernel.compile: a compiled loss is fused',
+  },
+  {
+    field: 'layout.kernel.scaling',
+    valueOf: ({ layout }) => layout.kernel?.scaling,
+    taken: ['current'],
+    fallback: 'leave it out: torchtitan scales by the present values',
+  },
+  {
     field: 'training.optimizer.name',
     valueOf: ({ training }) => training?.optimizer?.name,
     taken: ['adamw', 'adam'],

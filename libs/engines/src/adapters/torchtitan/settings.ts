@@ -84,7 +84,7 @@ function scheduleSettings(spec: EffectiveSpec): Settings {
   const ratios = { constant: 0, wsd: (schedule?.decaySteps ?? 0) / steps, cosine: undefined, linear: undefined };
   return given<Json>({
     'lr_scheduler.warmup_steps': warmupSteps,
-    'lr_scheduler.decay_type': schedule?.name === 'cosine' ? 'cosine' : 'linear',
+    'lr_scheduler.decay_type': schedule?.decayStyle ?? (schedule?.name === 'cosine' ? 'cosine' : 'linear'),
     'lr_scheduler.decay_ratio': schedule === undefined ? undefined : ratios[schedule.name],
     'lr_scheduler.min_lr_factor': minLearningRate / learningRate,
   });
@@ -95,7 +95,7 @@ function kernelSettings(layout: ParallelLayout): Settings {
   const { kernel, memory, communication } = layout;
   const overlap = communication?.overlapTensorParallel === true;
   const isQuantized = kernel?.precision === 'fp8' || kernel?.precision === 'mxfp8';
-  const isCompiled = overlap || isQuantized || memory?.recompute?.mode === 'budget';
+  const isCompiled = kernel?.compile === true || overlap || isQuantized || memory?.recompute?.mode === 'budget';
   return given<Json>({
     'compile.enable': isCompiled ? true : undefined,
     'debug.deterministic': kernel?.deterministic,

@@ -86,6 +86,11 @@ export const TORCHTITAN_GUIDE: EngineGuide = {
     { field: 'checkpoint.everySteps', to: 'checkpoint.interval' },
     { field: 'engine.recipe', to: 'the configuration to begin with', note: 'from v0.3.0' },
     { field: 'engine.args', to: 'appended' },
+    {
+      field: 'engine.options',
+      to: '--section.field=value',
+      note: 'what sets a field is read into it; what contradicts one is refused; the rest is not priced',
+    },
     { field: 'engine.env', to: 'its environment' },
   ],
   traps: [
