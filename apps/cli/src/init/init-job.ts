@@ -31,7 +31,7 @@ const STEPS = 1_000;
 
 /** Builds the job from the answers; `head` describes it in a sentence. Throws a {@link CliError} that names field and rule. */
 export function initJob(answers: Answers): { readonly job: WrittenJob; readonly head: string } {
-  const { name, engine, gpus } = answers;
+  const { name, gpus } = answers;
   const { checkpoint, data } = claimsOf(answers);
   const resources = { ...data, ...checkpoint };
   const made = madeFor(answers);

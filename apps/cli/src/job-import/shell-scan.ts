@@ -183,7 +183,8 @@ class Scanner {
       else segments.push(segment);
       if (/^[A-Za-z_]\w*\+?=$/.test(this.#text.slice(from, this.#at)) && this.#text[this.#at] === '(') {
         this.#at += 1;
-        return { raw: this.#text.slice(from, this.#at), segments, items: this.#items() };
+        const items = this.#items();
+        return { raw: this.#text.slice(from, this.#at), segments, items };
       }
     }
     return { raw: this.#text.slice(from, this.#at), segments };

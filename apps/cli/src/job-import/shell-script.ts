@@ -52,7 +52,7 @@ export function readScript(script: string, known: ReadonlyMap<string, Value> = n
     const isConditional = command.within === 'branch' || command.within === 'loop';
     const set = (word: RawWord): string | undefined => {
       if (!isConditional) return assign(word, variables, false);
-      conditional.push(word.raw.slice(0, 120));
+      conditional.push(word.raw.replaceAll(/\s+/g, ' ').slice(0, 120));
       const name = assignedName(word) ?? '';
       const value = textOf(valueOf(word, variables));
       const isOther = chosen.has(name) && chosen.get(name) !== value && variables.get(name) === chosen.get(name);
