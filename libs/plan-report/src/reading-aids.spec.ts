@@ -14,6 +14,15 @@ describe('what a reader would ask', () => {
     expect(explainOrder([takes(10), takes(9.8)], { objective: 'time' })).toMatch(WHY);
   });
 
+  it('why a layout that uses host memory, or that another engine runs, comes later', () => {
+    const offload = [{ what: 'optimizer' as const, fraction: 1 }];
+    const onHost = { ...takes(9), layout: { ...takes(9).layout, memory: { offload, hostMemoryGibPerGpu: 1 } } };
+    const foreign = { ...takes(8), layout: { ...takes(8).layout, pipeline: { schedule: 'zbv' as const } } };
+    expect(explainOrder([takes(10), onHost, foreign], { objective: 'time' })).toBe(
+      'Layouts that use host memory come after those that do not. The last layout needs an engine that runs its schedule.',
+    );
+  });
+
   it.each<[string, ReturnType<typeof takes>[], 'time' | 'memory' | 'cost']>([
     ['none is faster', [takes(10), takes(10.2)], 'time'],
     ['the faster one has more GPUs', [takes(10), takes(5, 1024)], 'cost'],

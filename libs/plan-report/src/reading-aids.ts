@@ -14,8 +14,27 @@ export function explainOrder(
 ): string | undefined {
   const [first, ...others] = plans;
   if (first === undefined || objective === 'memory') return undefined;
-  const isFaster = others.some(
+  const faster = others.filter(
     ({ gpus, prediction }) => gpus === first.gpus && prediction.stepTimeS < first.prediction.stepTimeS,
   );
-  return isFaster ? 'The first layout is the simplest within the prediction error of the fastest.' : undefined;
+  if (faster.length === 0) return undefined;
+  const isForOther = ({ layout }: Plan): boolean => hasSplitBackward(layout) && !hasSplitBackward(first.layout);
+  const isOnHost = ({ layout }: Plan): boolean => usesHost(layout) && !usesHost(first.layout);
+  const reasons = [
+    ...(faster.every((plan) => isForOther(plan) || isOnHost(plan))
+      ? []
+      : ['The first layout is the simplest within the prediction error of the fastest.']),
+    ...(faster.some(isOnHost) ? ['Layouts that use host memory come after those that do not.'] : []),
+    ...(faster.some(isForOther) ? ['The last layout needs an engine that runs its schedule.'] : []),
+  ];
+  return reasons.join(' ');
+}
+
+function usesHost({ memory }: Plan['layout']): boolean {
+  return (memory?.offload?.length ?? 0) > 0;
+}
+
+/** Schedules that zero-bubble engines run, and usual ones do not. */
+function hasSplitBackward({ pipeline }: Plan['layout']): boolean {
+  return /^(zb|v-|dualpipe)/.test(pipeline?.schedule ?? '');
 }

@@ -392,7 +392,7 @@ export const PlanAnswer = z
     plans: z
       .array(Plan)
       .describe(
-        'The first plan is the simplest of those within the prediction error of the fastest. The others follow by the objective, so a faster one may come later; near duplicates are left out. If all of them use host memory, the last is replaced by the best plan that does not, if one fits and is at most 25 % slower. If the request names no engine, all have what Megatron-LM runs; only the last may have another schedule, if that is faster.',
+        'The first plan is the simplest of those within the prediction error of the fastest. The others follow by the objective, so a faster one may come later; near duplicates are left out. Plans that use host memory come after those that do not. If all of them use it, the last gives way to the best plan that does not, if one fits and is at most 25 % slower. If the request names no engine, all have what Megatron-LM runs; only the last may have another schedule, if that is faster.',
       ),
     advice: z.array(PlanAdvice).optional().describe('Fewer GPUs or another batch, if that is faster.'),
     whyNothing: z

@@ -1,13 +1,13 @@
-/** Adds a layout without offloading to an answer in which every layout offloads to host memory. */
+/** Puts layouts that offload to host memory after those that do not, and adds one that does not if there is none. */
 import { rankLayouts } from '../answer/select-layouts.ts';
 import type { ResolvedRequest } from '../request/resolved-request.ts';
 import { FRONT_SLOWDOWN, type MeasuredLayout } from '../search/kept-layouts.ts';
 import { searchRequest, type SearchGoal } from '../search/search-request.ts';
 
 /**
- * The selected layouts. If all of them offload to host memory, the last is replaced by the best layout that does not, if it fits and takes at most
- * {@link FRONT_SLOWDOWN} times as long. Offloading has risks that predictions do not cover (pinned memory, NUMA, other jobs of the node), so the user should see
- * the cost of avoiding it. With objective `memory` nothing is replaced.
+ * The selected layouts, those without offloading first. If all of them offload to host memory, the last is replaced by the best layout that does not, if it
+ * fits and takes at most {@link FRONT_SLOWDOWN} times as long. Offloading has risks that predictions do not cover (pinned memory, NUMA, other jobs of the node),
+ * so a user should choose it, and see what avoiding it costs. With objective `memory` nothing changes.
  */
 export function withLayoutWithoutOffload(
   resolved: ResolvedRequest,
@@ -15,7 +15,8 @@ export function withLayoutWithoutOffload(
   selected: readonly MeasuredLayout[],
 ): readonly MeasuredLayout[] {
   const [first] = selected;
-  if (first === undefined || goal.objective === 'memory' || goal.top < 2 || !selected.every(offloads)) return selected;
+  if (first === undefined || goal.objective === 'memory' || goal.top < 2) return selected;
+  if (!selected.every(offloads)) return offloadedLast(selected);
   const { stepTimeS, peakBytes } = goal.limits;
   const found = searchRequest(
     { ...resolved, allow: { ...resolved.allow, offload: false } },
@@ -26,7 +27,12 @@ export function withLayoutWithoutOffload(
   );
   const [best] = found.best;
   if (best === undefined || offloads(best)) return selected;
-  return [first, ...rankLayouts([...selected.slice(1, goal.top - 1), found.simplest ?? best], goal.objective)];
+  return [found.simplest ?? best, first, ...rankLayouts(selected.slice(1, goal.top - 1), goal.objective)];
+}
+
+/** In their order, but for what is offloaded. */
+function offloadedLast(selected: readonly MeasuredLayout[]): readonly MeasuredLayout[] {
+  return [...selected.filter((layout) => !offloads(layout)), ...selected.filter(offloads)];
 }
 
 function offloads({ candidate }: MeasuredLayout): boolean {

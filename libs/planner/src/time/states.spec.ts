@@ -158,18 +158,25 @@ describe('the optimizer step', () => {
     ],
     ['updates a hundredth with adapters', { data: 4 }, { loraRank: 8 }, BILLION, (0.042 + 0.008) / 100],
     [
-      'moves 4 bytes over PCIe at 2 GB/s and 24 through host memory at 20 GB/s, offloaded',
+      'moves 4 bytes over PCIe at 2 GB/s and 24 through host memory at 15 GB/s, offloaded',
       { offloadOptimizer: 1, zeroStage: 1 },
       {},
       BILLION,
-      0.008 + 4 / 2 + 24 / 20,
+      0.008 + 4 / 2 + 24 / 15,
     ],
     [
       'does a quarter of that for a quarter',
       { offloadOptimizer: 0.25, zeroStage: 1 },
       {},
       BILLION,
-      0.75 * 0.042 + 0.008 + (4 / 2 + 24 / 20) / 4,
+      0.75 * 0.042 + 0.008 + (4 / 2 + 24 / 15) / 4,
+    ],
+    [
+      'moves them for each of four micro-batches where DeepSpeed shards gradients',
+      { offloadOptimizer: 1, zeroStage: 2, zeroImplementation: 'deepspeed' },
+      { globalBatchSize: 4 },
+      BILLION,
+      0.008 + (4 * 4) / 2 + 24 / 15,
     ],
   ])('%s', (_sentence, ...row) => {
     const [candidate, facts, held, want] = row;

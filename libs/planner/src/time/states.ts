@@ -168,7 +168,16 @@ export function optimizerS(run: RunFacts, parameters: RankParameters, kernels: K
   const offloaded = trained * owned * candidate.offloadOptimizer;
   /** Gradients down and weights up over PCIe, and the step itself on the CPU. */
   const offloadS =
-    (offloaded * 2 * BYTES) / (cluster.gpu.pcieGbPerS * 1e9) +
+    (offloaded * 2 * BYTES * hostExchangesOf(run)) / (cluster.gpu.pcieGbPerS * 1e9) +
     (offloaded * COEFFICIENTS.hostOptimizerBytes) / COEFFICIENTS.hostBytesPerS;
   return (kernels.constants.optimizerFactor * onGpu) / kernels.memoryBytesPerS + offloadS;
+}
+
+/**
+ * How often a step moves the offloaded gradients. DeepSpeed's ZeRO-2 and ZeRO-3 add each micro-batch to a sum on the host, which goes up and comes back
+ * (runtime/zero/stage_1_and_2.py, `async_accumulate_grad_in_cpu_via_gpu`); others move the sum of a step once.
+ */
+function hostExchangesOf(run: RunFacts): number {
+  const { zeroStage, zeroImplementation } = run.candidate;
+  return zeroStage >= 2 && zeroImplementation === 'deepspeed' ? Math.max(1, microBatches(run)) : 1;
 }
