@@ -12,7 +12,7 @@ export interface LeftBehind {
 
 const SORTS: readonly (readonly [RegExp, string])[] = [
   [/(?:^|[./])(?:optimizers?|optim)(?:[./]|$)/, 'optimizer'],
-  [/(?:^|[./])rng_states?(?:[./]|$)/, 'random states'],
+  [/(?:^|[./])rng_states?(?:[._/]|$)/, 'random states'],
   [/(?:^|[./])(?:dataloader|data_loader|loader)(?:[./]|$)/, 'position in the data'],
   [/(?:^|[./])(?:lr_scheduler|scheduler|opt_param_scheduler)(?:[./]|$)/, 'learning-rate schedule'],
   [/_extra_state(?:[./]|$)/, 'extra states of modules (FP8 scales among them)'],

@@ -26,6 +26,9 @@ export interface ModelConfig {
   readonly isTied: boolean;
 }
 
+/** Beyond those of any model: what is planned for each is in memory. */
+const MAX_ROWS = 2 ** 20;
+const MAX_EXPERTS_OF_LAYERS = 1_000_000;
 const count = z
   .int()
   .min(1)
@@ -78,7 +81,7 @@ export function readModelConfig(json: Uint8Array): ModelConfig {
         ]),
   ];
   if (problems.length > 0) throw new UnplannableSave(problems);
-  return {
+  return bounded({
     family,
     layers: config.num_hidden_layers,
     hiddenSize: config.hidden_size,
@@ -89,5 +92,17 @@ export function readModelConfig(json: Uint8Array): ModelConfig {
     feedForwardSize: width ?? 0,
     experts: isSparse ? (experts ?? 0) : 0,
     isTied: config.tie_word_embeddings ?? false,
-  };
+  });
+}
+
+/** Refuses what no model has: rotary positions pair the rows of a head, and a file can say anything. */
+function bounded(model: ModelConfig): ModelConfig {
+  const { heads, headSize, layers, experts } = model;
+  if (headSize % 2 === 1)
+    throw new UnplannableSave([`config.json gives heads of attention the odd size ${String(headSize)}.`]);
+  if (headSize === 0 || heads * headSize > MAX_ROWS || layers * Math.max(1, experts) > MAX_EXPERTS_OF_LAYERS)
+    throw new UnplannableSave([
+      `config.json describes a model of ${String(layers)} layers, ${String(experts)} experts and ${String(heads)} heads of ${String(headSize)} rows, which is no model that is planned here.`,
+    ]);
+  return model;
 }

@@ -128,7 +128,7 @@ const MEGATRON: Spelling = {
       one(`${prefix}self_attention.q_layernorm.weight`, 'qNorm', more),
       one(`${prefix}self_attention.k_layernorm.weight`, 'kNorm', more),
       one(`${prefix}self_attention.linear_proj.weight`, 'o', more),
-      one(`${prefix}${experts > 0 ? 'pre_mlp_layernorm.weight' : 'mlp.linear_fc1.layer_norm_weight'}`, 'mlpNorm', more),
+      ...normRules(prefix, experts, more),
       { name: `${prefix}mlp.linear_fc1.weight`, roles: ['gate', 'up'], arrange: 'stacked', ...more },
       one(`${prefix}mlp.linear_fc2.weight`, 'down', more),
       one(`${prefix}mlp.router.weight`, 'router', more),
@@ -143,6 +143,16 @@ const MEGATRON: Spelling = {
     ];
   },
 };
+
+/** Beside experts the norm has a name of its own, unless the layers are built without Transformer Engine. */
+function normRules(prefix: string, experts: number, more: Omit<NameRule, 'name' | 'roles'>): readonly NameRule[] {
+  const fused = `${prefix}mlp.linear_fc1.layer_norm_weight`;
+  if (experts === 0) return [one(fused, 'mlpNorm', more)];
+  return [
+    one(`${prefix}pre_mlp_layernorm.weight`, 'mlpNorm', more),
+    one(fused, 'mlpNorm', { ...more, isFormer: true }),
+  ];
+}
 
 function expertRules(prefix: string, { stacked = [], ...more }: Omit<NameRule, 'name' | 'roles'>): readonly NameRule[] {
   const each = { ...more, stacked: [...stacked, 'expert'] } as const;

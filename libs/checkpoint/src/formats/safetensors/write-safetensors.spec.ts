@@ -26,7 +26,7 @@ describe('a written file of safetensors', () => {
         const length = headerBytes(head, bytes);
         expect([head.length % 8, length]).toEqual([0, head.length - 8]);
         const found = readSafetensors(head.subarray(8), bytes);
-        for (const { offset, length: size, dtype, shape } of found)
+        for (const { offset, length: size, dtype } of found)
           if (size > 0) expect(offset % (bytesOfTensor({ key: '', dtype, shape: [] }) || 1)).toBe(0);
         const byKey = (list: readonly WholeTensor[]): unknown =>
           Object.fromEntries(list.map(({ key, dtype, shape }) => [key, { dtype, shape }]));
