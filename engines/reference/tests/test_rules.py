@@ -83,6 +83,12 @@ def test_a_launcher_says_where_to_save_and_begin_by_the_environment_and_a_flag_o
     assert read_settings(['--data', str(data), '--save-dir', '/d'], RANK).resume_from is None
 
 
+@pytest.mark.parametrize(('reader', 'by_plan'), [('', True), ('planned', True), ('pytorch', False)])
+def test_the_environment_chooses_the_reader_of_checkpoints(reader: str, by_plan: bool, data: Path) -> None:
+    settings = read_settings(arguments(data, {}), RANK | {'COXSWAIN_CHECKPOINT_READER': reader})
+    assert settings.reads_by_plan is by_plan
+
+
 def test_nowhere_to_save_is_refused(data: Path) -> None:
     with pytest.raises(WrongRequest, match='--save-dir'):
         read_settings(['--data', str(data)], RANK)
