@@ -9,7 +9,7 @@ interface KnownStep {
   readonly loss: number | null;
   /** Since the ranks began; undefined: a report did not say. */
   readonly tokens: number | undefined;
-  /** Of this step; a report can stand for the steps before it, of which none was reported. */
+  /** Of this step. Earlier steps without a report of their own count as many. */
   readonly tokensPerStep: number | null;
 }
 
