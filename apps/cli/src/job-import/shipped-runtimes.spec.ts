@@ -62,4 +62,14 @@ describe('the runtime of an imported job', () => {
   it('is absent if the pods have nothing beyond the job', () => {
     expect(importJob([aPyTorchJob()]).job.spec).not.toHaveProperty('runtimeRef');
   });
+
+  it('is absent if the pods mount shared memory of the node, because every pod has shared memory', () => {
+    const pod = {
+      volumes: [{ name: 'shm', hostPath: { path: '/dev/shm' } }],
+      containers: [
+        { name: 'pytorch', image: 'a', command: ['a'], volumeMounts: [{ name: 'shm', mountPath: '/dev/shm' }] },
+      ],
+    };
+    expect(importJob([aPyTorchJob({ pod })]).job.spec).not.toHaveProperty('runtimeRef');
+  });
 });
