@@ -1,5 +1,5 @@
 import { brokenSchemaRule, ModelShape } from '@coxswain/layout';
-import { modelFromHuggingFace, modelOf } from '@coxswain/planner/presets';
+import { isHubName, modelFromHuggingFace, modelOf } from '@coxswain/planner/presets';
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { z } from 'zod';
@@ -42,7 +42,8 @@ function sentenceOf(issue: z.core.$ZodIssue): string {
 }
 
 function isFile(text: string): boolean {
-  return /\.(json|ya?ml)$/i.test(text) || text.includes('/') || existsSync(text);
+  if (existsSync(text)) return true;
+  return !isHubName(text) && (/\.(json|ya?ml)$/i.test(text) || text.includes('/'));
 }
 
 /** A `config.json` is called after the directory of its weights. */

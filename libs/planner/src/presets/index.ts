@@ -1,5 +1,5 @@
 export { GPU_PRESETS, gpuOf, PRICE_BASIS, type GpuPreset } from './gpus.ts';
-export { MODEL_PRESETS, modelOf, type ModelPreset } from './models.ts';
+export { isHubName, MODEL_PRESETS, modelOf, type ModelPreset } from './models.ts';
 export { namedOf } from './named.ts';
 export { modelFromHuggingFace } from './hugging-face.ts';
 export { resolveModel } from './resolve-model.ts';

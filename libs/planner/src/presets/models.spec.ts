@@ -102,6 +102,13 @@ describe('modelOf', () => {
     ['Moonlight-16B-A3B', 'moonlight-16b-a3b'],
     ['DeepSeek-V3', 'deepseek-v3'],
     ['MaxText-1024B', 'maxtext-1024b'],
+    ['meta-llama/Llama-3.1-70B', 'llama-3.1-70b'],
+    ['meta-llama/Meta-Llama-3-8B-Instruct', 'llama-3.1-8b'],
+    ['meta-llama/Llama-3.3-70B-Instruct', 'llama-3.1-70b'],
+    ['meta-llama/Llama-2-7b-chat-hf', 'llama-2-7b'],
+    ['Qwen/Qwen3-8B', 'qwen3-8b'],
+    ['Qwen/Qwen3-8B-Base', 'qwen3-8b'],
+    ['deepseek-ai/DeepSeek-V3', 'deepseek-v3'],
   ])('%s is %s', (spelling, name) => {
     expect(modelOf(spelling).name).toBe(name);
   });

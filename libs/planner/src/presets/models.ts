@@ -681,7 +681,23 @@ function gptOss({ layers, experts }: { readonly layers: number; readonly experts
   };
 }
 
-/** The model with this name. Throws INVALID_REQUEST with the nearest names if it is unknown. */
+/**
+ * The model with this name, which may be one of Hugging Face's with its organization, such as `meta-llama/Llama-3.1-70B-Instruct`: tuned models have the
+ * sizes of their base. Throws INVALID_REQUEST with the nearest names if it is unknown.
+ */
 export function modelOf(name: string): ModelPreset {
-  return namedOf(MODEL_PRESETS, name, 'model', '/model');
+  return namedOf(MODEL_PRESETS, isHubName(name) ? sizesName(name) : name, 'model', '/model');
+}
+
+/** Whether a name is one of the Hugging Face Hub: an organization and a model. */
+export function isHubName(name: string): boolean {
+  return /^[A-Za-z0-9][\w-]*\/[A-Za-z0-9][\w.-]*$/.test(name) && !/\.(json|ya?ml)$/i.test(name);
+}
+
+function sizesName(hubName: string): string {
+  const model = hubName.slice(hubName.indexOf('/') + 1);
+  return model
+    .replace(/^Meta-/, '')
+    .replace(/-hf$/, '')
+    .replace(/-(Instruct|Base|Chat|it)$/i, '');
 }
