@@ -10,6 +10,7 @@ Or for all loads of a process, if the engine makes its own reader: `coxswain_age
 
 What it does not know, PyTorch's reader reads: objects, compressed items, other file systems, other releases of PyTorch.
 It needs PyTorch, which the other modules of this package do not.
+More than 400 lines: the whole reader, with what it takes from a save, in the order in which it is used.
 """
 
 from __future__ import annotations

@@ -88,7 +88,6 @@ export { castElements } from './convert/cast-elements.ts';
 export { combineCrc32 } from './convert/combine-crc32.ts';
 export { flatBoxes } from './convert/flat-boxes.ts';
 export { type ConvertedTensor, sourcesOf, type SourcePiece } from './convert/converted-tensor.ts';
-export type { LeftBehind } from './convert/left-behind.ts';
 export {
   CONVERSION_FORMATS,
   type ConversionFormat,

@@ -1,3 +1,4 @@
+// A little over 400 lines: one connection with its handshake, its queue and its ends.
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import {

@@ -1,3 +1,4 @@
+// A little over 400 lines: one table of stories, each with its own cluster.
 import {
   ANNOTATIONS,
   type Checkpoint,

@@ -126,8 +126,3 @@ function firstAt(runs: SidedRuns, at: number): number {
   }
   return low;
 }
-
-/** Elements of a tensor in all. */
-export function elementsOf({ shape }: ConvertedTensor): number {
-  return volumeOf(shape);
-}

@@ -108,10 +108,7 @@ it.each<[string, string, string, Options, readonly string[]]>([
     'hugging-face',
     'of copies',
     { dataloader_num_workers: '4' },
-    [
-      '--dataloader_num_workers=4',
-      'note: engine.options: dataloader_num_workers 4 is passed through and not priced',
-    ],
+    ['--dataloader_num_workers=4', 'note: engine.options: dataloader_num_workers 4 is passed through and not priced'],
   ],
 ])('%s', (_sentence, ...[engine, what, options, want]) => {
   expect(changesOf(engine, what, options)).toEqual(want);
@@ -150,7 +147,13 @@ it.each<[string, string, string, Options, readonly string[]]>([
     { train_micro_batch_size_per_gpu: '64', 'zero_optimization.stage': '3' },
     ['layout.states.zeroStage is 2', 'training.microBatchSize renders 1'],
   ],
-  ['the mesh of TorchTitan', 'torchtitan', 'as it is', { 'parallelism.tensor_parallel_degree': '8' }, ['layout renders 2']],
+  [
+    'the mesh of TorchTitan',
+    'torchtitan',
+    'as it is',
+    { 'parallelism.tensor_parallel_degree': '8' },
+    ['layout renders 2'],
+  ],
   ['the rate of Trainer', 'hugging-face', 'of copies', { learning_rate: '3' }, ['training.learningRate renders 0.001']],
 ])('an option that contradicts is refused: %s', (_sentence, ...[engine, what, options, want]) => {
   const rendered = renderEngine(specOf(engine, what, options));
@@ -165,5 +168,7 @@ it('options that set a fact are priced', () => {
 
 it('options are for engines whose options are rendered', () => {
   const engine = { name: 'custom', image: 'x', command: ['a'], options: [{ name: 'a', value: 'b' }] };
-  expect(TrainingJobSpec.safeParse({ engine, layout: {} }).error?.issues[0]?.message).toMatch(/^options is for engines/);
+  expect(TrainingJobSpec.safeParse({ engine, layout: {} }).error?.issues[0]?.message).toMatch(
+    /^options is for engines/,
+  );
 });

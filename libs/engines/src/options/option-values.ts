@@ -31,7 +31,8 @@ export function fieldOf(spec: object, field: string): unknown {
   return field
     .split('.')
     .reduce<unknown>(
-      (at, name) => (typeof at === 'object' && at !== null ? (at as Readonly<Record<string, unknown>>)[name] : undefined),
+      (at, name) =>
+        typeof at === 'object' && at !== null ? (at as Readonly<Record<string, unknown>>)[name] : undefined,
       spec,
     );
 }
@@ -43,5 +44,8 @@ export function withField(spec: EffectiveSpec, field: string, value: unknown): E
 
 function set(at: object, [name = '', ...rest]: readonly string[], value: unknown): object {
   const inner = (at as Readonly<Record<string, unknown>>)[name];
-  return { ...at, [name]: rest.length === 0 ? value : set(typeof inner === 'object' && inner !== null ? inner : {}, rest, value) };
+  return {
+    ...at,
+    [name]: rest.length === 0 ? value : set(typeof inner === 'object' && inner !== null ? inner : {}, rest, value),
+  };
 }

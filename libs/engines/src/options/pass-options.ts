@@ -51,7 +51,11 @@ const CARRIERS: Readonly<Partial<Record<EngineName, Carrier>>> = {
     known: (_run, { engine }) => [...bridgeRelease(engine.release).fields.keys()],
     rendered: (run, name) => settingIn(jsonFile(run, 'megatron-bridge.json'), name),
     ownerOf: ownerOfSetting,
-    pass: (run, options) => withWords(run, options.map(({ name, value }) => `${name}=${value}`)),
+    pass: (run, options) =>
+      withWords(
+        run,
+        options.map(({ name, value }) => `${name}=${value}`),
+      ),
   },
   torchtitan: {
     known: (_run, { engine }) => titanOptions(engine.release?.startsWith('v0.2') === true),
