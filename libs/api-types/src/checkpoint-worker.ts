@@ -49,6 +49,8 @@ export const DeletionQuestion = z.object({
   survivors: z.array(SaveInClaim).max(MAX_SURVIVORS),
   /** Only a deletion that has begun is completed: what the decision stands on was read before another worker was to do it. */
   onlyIfBegun: z.boolean().optional(),
+  /** The folder of a conversion, which holds nothing else: all of it goes, also if it is half written and has no manifest. */
+  isConversion: z.boolean().optional(),
 });
 export type DeletionQuestion = z.infer<typeof DeletionQuestion>;
 
@@ -67,3 +69,45 @@ export const DeletionAnswer = z.object({
   why: z.string().max(512).optional(),
 });
 export type DeletionAnswer = z.infer<typeof DeletionAnswer>;
+
+/** Subcommand of the launcher that converts a save for the operator. Its order is in `POD_ENV.conversion`. */
+export const CONVERT_CHECKPOINT = 'convert-checkpoint';
+
+/** What a worker that converts is to do, as JSON. */
+export const ConversionOrder = z
+  .object({
+    kind: z
+      .enum(['Reshard', 'DeepSpeedUniversal'])
+      .describe(
+        'Reshard: a save of PyTorch DCP is divided for another number of ranks. DeepSpeedUniversal: the converter of DeepSpeed writes the universal format.',
+      ),
+    /** Directory of the save. It is only read. */
+    source: z.string().min(1).max(2048),
+    /** Directory of the new save. Nothing outside of it is written. */
+    target: z.string().min(1).max(2048),
+    /** Ranks that are to load it. Only for Reshard, which needs it. */
+    ranks: z.int().min(1).max(100_000).optional(),
+    /** How tensors are divided over ranks; default: rows, as FSDP divides them. */
+    divide: z.enum(['rows', 'columns']).optional(),
+    /** Only the share of this worker. The worker that finishes last publishes the save. */
+    worker: z.object({ index: z.int().min(0), of: z.int().min(1).max(10_000) }).optional(),
+  })
+  .refine(({ kind, ranks }) => kind !== 'Reshard' || ranks !== undefined, 'Reshard needs ranks')
+  .refine(({ worker }) => worker === undefined || worker.index < worker.of, 'worker.index is below worker.of')
+  .refine(({ kind, worker }) => kind === 'Reshard' || worker === undefined, 'only Reshard has several workers');
+export type ConversionOrder = z.infer<typeof ConversionOrder>;
+
+/** The termination message of a worker that converts. */
+export const ConversionAnswer = z.object({
+  state: z
+    .enum(['Converted', 'Failed'])
+    .describe(
+      'Converted: the new save is complete, or the share of this worker is. Failed: no new save was published.',
+    ),
+  /** Why it failed, in whole sentences. */
+  message: z.string().max(512).optional(),
+  readBytes: z.int().min(0),
+  writtenBytes: z.int().min(0),
+  seconds: z.number().min(0),
+});
+export type ConversionAnswer = z.infer<typeof ConversionAnswer>;

@@ -150,9 +150,13 @@ export {
   RecordedFabricNodes,
 } from './fabric-history.ts';
 export type { Checkpoint } from './checkpoint.ts';
+export type { CheckpointConversion, ConvertedFrom, JobConversion } from './checkpoint-conversion.ts';
 export { CheckpointAdopt, type CheckpointAdoptInput } from './checkpoint-adoption.ts';
 export { CheckpointRetention, RetentionPolicy } from './retention-policy.ts';
 export {
+  ConversionAnswer,
+  ConversionOrder,
+  CONVERT_CHECKPOINT,
   DELETE_CHECKPOINT,
   DeletionAnswer,
   DeletionQuestion,

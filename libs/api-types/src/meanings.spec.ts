@@ -126,6 +126,7 @@ describe('reasons of condition', () => {
         'ObjectMissing',
         'PodsRefused',
         'CheckpointsUnusable',
+        'ConvertingCheckpoint',
         'WaitingForPreviousEpoch',
         'Suspended',
         'Finished',

@@ -136,6 +136,8 @@ export const POD_ENV = {
   /** How the engine is started, beside its command: `EngineRun` as JSON. */
   engineRun: 'COXSWAIN_ENGINE_RUN',
   preflightTimeoutSeconds: 'COXSWAIN_PREFLIGHT_TIMEOUT_SECONDS',
+  /** What a worker that converts a save is to do: `ConversionOrder` as JSON. Only in its pod. */
+  conversion: 'COXSWAIN_CONVERSION',
 } as const;
 
 /** Variables that the launcher adds for its ranks, beside RANK, WORLD_SIZE and the like, from what it was assigned; none is in the pod's manifest. */

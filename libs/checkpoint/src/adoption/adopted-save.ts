@@ -27,8 +27,9 @@ export function adoptedSave(checkpoint: Checkpoint, jobUid: string): Checkpoint 
   return { ...checkpoint, spec: { ...spec, jobUid, step, format, bytes, files, manifestSha256 } };
 }
 
-/** Step that its files name, or else its directory, as engines name it. */
+/** Step of what it was converted from, or that its files name, or else its directory, as engines name it. */
 function stepOf({ spec, status }: Checkpoint): number | undefined {
+  if (spec.convertedFrom !== undefined) return spec.convertedFrom.step;
   const directory = spec.path.replace(/\/+$/, '').split('/').at(-1) ?? '';
   return status?.contents?.step ?? stepOfDirectory(directory);
 }

@@ -67,6 +67,9 @@ function noteUsesOfJob(job: TrainingJob, checkpoints: readonly Checkpoint[], not
   const next = `job ${name} would resume from it`;
   note(status?.checkpoint?.name, next);
   note(newestRestorable(checkpoints, { jobUid: uid })?.metadata.name, next);
+  const { conversion } = status ?? {};
+  if (conversion?.wantedSince !== undefined) note(conversion.checkpoint, `it is converted for job ${name}`);
+  note(conversion?.converted, `it was converted for job ${name}`);
   for (const attempt of status?.attempts ?? []) {
     if (attempt.endedAt !== undefined) continue;
     const why = `attempt ${attempt.epoch} of job ${name}`;

@@ -25,7 +25,14 @@ export function wantedVerifications(checkpoints: readonly Checkpoint[], nowMs: n
         metadata.deletionTimestamp === undefined && (status !== undefined || isAdopted({ spec })),
     )
     .filter(({ status }) => status?.deletion === undefined)
+    .filter((one) => isThere(one))
     .flatMap((checkpoint) => requestOf(checkpoint) ?? adoptionOf(checkpoint) ?? doubtOf(checkpoint, nowMs) ?? []);
+}
+
+/** Whether its files are complete: of a save that is being converted, or whose conversion failed, there is nothing to read. */
+function isThere({ spec, status }: Checkpoint): boolean {
+  const { convertedAt, failedAt, droppedAt } = status?.conversion ?? {};
+  return spec.convertedFrom === undefined || (convertedAt !== undefined && (failedAt ?? droppedAt) === undefined);
 }
 
 function requestOf(checkpoint: Checkpoint): WantedVerification | undefined {
