@@ -106,6 +106,8 @@ export const ConversionAnswer = z.object({
     ),
   /** Why it failed, in whole sentences. */
   message: z.string().max(512).optional(),
+  /** Of the new save; absent: it is not complete, or the save that it was made from has no manifest. */
+  manifestSha256: z.string().max(64).optional(),
   readBytes: z.int().min(0),
   writtenBytes: z.int().min(0),
   seconds: z.number().min(0),

@@ -40,6 +40,7 @@ export { isPartFile, type MergedParts, mergeParts, partFile, SavePart } from './
 export {
   checkpointName,
   conversionFolder,
+  isConversionFolder,
   convertedName,
   convertedPath,
   incarnationOf,
@@ -49,7 +50,12 @@ export {
 export { type Conversion, judgeLoad, type LoadVerdict } from './loads/judge-load.ts';
 export { knownSave, type KnownSave, type LoadTarget } from './loads/known-save.ts';
 export { describeLoadRefusal } from './loads/load-refusal.ts';
-export { describeConversion, neededConversion, type NeededConversion } from './loads/needed-conversion.ts';
+export {
+  conversionFormat,
+  describeConversion,
+  neededConversion,
+  type NeededConversion,
+} from './loads/needed-conversion.ts';
 export { isSameDivision, layoutToLoad } from './loads/layout-to-load.ts';
 export { recordedSave } from './loads/recorded-save.ts';
 export { type Level, LEVELS } from './verify/finding.ts';

@@ -58,6 +58,11 @@ export function conversionFolder(path: string): string {
   return `${trimmed(path)}${CONVERSION}`;
 }
 
+/** Whether Coxswain made the folder for a converted save. */
+export function isConversionFolder(path: string): boolean {
+  return path.endsWith(CONVERSION) && !path.split('/').some((part) => part === '' || part === '.' || part === '..');
+}
+
 /** Directory of the converted save in that folder: its name is the save's own and the format, because programs get it as a tag. */
 export function convertedPath(path: string, format: string): string {
   return `${conversionFolder(path)}/${trimmed(path).split('/').at(-1) ?? ''}_${format}`;

@@ -43,7 +43,10 @@ export function comparedFileList(checkpoint: Checkpoint): string | undefined {
 /** Why no job can resume from the adopted checkpoint, completing "which ..."; undefined: jobs can, or a job saved it. */
 export function adoptionProblem(checkpoint: Checkpoint): string | undefined {
   if (!isAdopted(checkpoint)) return undefined;
-  const { verification, contents, message, files } = checkpoint.status ?? {};
+  const { verification, contents, message, files, conversion } = checkpoint.status ?? {};
+  if (conversion?.droppedAt !== undefined) return 'is being deleted, because no job needs the converted save any more';
+  if (checkpoint.spec.convertedFrom !== undefined && conversion?.convertedAt === undefined)
+    return 'is not converted yet';
   const why = message === undefined ? '' : `: ${message}`;
   if (verification === undefined || files === undefined) return `is adopted and not verified yet${why}`;
   if (isFoundBroken(checkpoint)) {

@@ -1,5 +1,5 @@
 /** Which conversion by a pod makes a save loadable, and what does it take? */
-import type { CheckpointBucket } from '@coxswain/api-types';
+import { type CheckpointBucket, isAdopted } from '@coxswain/api-types';
 import type { ParallelLayout } from '@coxswain/layout';
 import { formatBytes, formatDuration } from '@coxswain/units';
 import type { ConverterKind } from '../formats/checkpoint-format.ts';
@@ -19,20 +19,26 @@ export interface NeededConversion {
 }
 
 /** Names of what converters write. A kind that is not here is done by no pod yet. */
-const FORMATS: Partial<Record<ConverterKind, string>> = { DeepSpeedUniversal: 'universal' };
+const FORMATS: Readonly<Record<string, string>> = { DeepSpeedUniversal: 'universal' };
+
+/** Name of what conversions of that kind write; undefined: no pod does them. */
+export function conversionFormat(kind: string): string | undefined {
+  return Object.hasOwn(FORMATS, kind) ? FORMATS[kind] : undefined;
+}
 
 /**
- * The conversion that makes the save loadable at the layout; undefined: it loads as it is, no pod can convert it, or it is in a bucket, from which no pod converts.
+ * The conversion that makes the save loadable at the layout; undefined: it loads as it is, or no pod can convert it, or a user adopted it, or it is in a bucket, from which no pod converts.
  */
 export function neededConversion(
   saved: KnownSave,
   layout: ParallelLayout,
-  { bucket }: { readonly bucket?: CheckpointBucket | undefined },
+  place: { readonly bucket?: CheckpointBucket | undefined; readonly jobName: string },
 ): NeededConversion | undefined {
   const { verdict, because, conversion } = judgeLoad(saved, { layout });
   const { kind, isStated, bytes, bytesPerSecond = 0 } = conversion ?? {};
-  const format = kind === undefined ? undefined : FORMATS[kind];
-  if (verdict !== 'needs conversion' || isStated === true || bucket !== undefined) return undefined;
+  const format = kind === undefined ? undefined : conversionFormat(kind);
+  if (verdict !== 'needs conversion' || isStated === true) return undefined;
+  if (place.bucket !== undefined || isAdopted({ spec: place })) return undefined;
   if (kind === undefined || format === undefined) return undefined;
   return { kind, format, bytesPerSecond, because, ...(bytes === undefined ? {} : { bytes }) };
 }

@@ -1,6 +1,6 @@
 /** Where does the conversion of a checkpoint stand, as the Checkpoint that it makes shows? */
 import type { Checkpoint } from '@coxswain/api-types';
-import { adoptionProblem, isFoundBroken } from '@coxswain/checkpoint';
+import { adoptionProblem, conversionFolder, isFoundBroken } from '@coxswain/checkpoint';
 import { isCheckpointReason } from '../failure/checkpoint-standing.ts';
 import type { JobRecord } from '../record/job-record.ts';
 
@@ -21,8 +21,9 @@ export type ConversionState =
 
 /** Whether a Checkpoint of that name is the converted save of `source`. Anyone can make one of that name. */
 export function isConvertedFrom(converted: Checkpoint, source: Checkpoint): boolean {
-  const { convertedFrom, claimName } = converted.spec;
-  return convertedFrom?.uid === source.metadata.uid && claimName === source.spec.claimName;
+  const { convertedFrom, claimName, path } = converted.spec;
+  const isBeside = claimName === source.spec.claimName && path.startsWith(`${conversionFolder(source.spec.path)}/`);
+  return isBeside && convertedFrom?.uid === source.metadata.uid;
 }
 
 /** The state of the conversion of `source`. `converted`: the Checkpoint of that name; undefined: there is none. */

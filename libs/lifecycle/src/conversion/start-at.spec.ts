@@ -200,6 +200,12 @@ describe('a job that saved on four ranks and goes on with two', () => {
       { spec: { spec: { resumeFrom: { from: nameOf(40) } } } as never },
       `converting ${nameOf(40)}`,
     ],
+    [
+      'begins from the converted save that its user names',
+      [saved(40), conversionOf(40, converted, read)],
+      { spec: { spec: { resumeFrom: { from: `${nameOf(40)}-universal` } } } as never },
+      `${nameOf(40)}-universal as universal`,
+    ],
   ])('%s', (_what, checkpoints, about, want) => {
     expect(doing(checkpoints, about)).toBe(want);
   });

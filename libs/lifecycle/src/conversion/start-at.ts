@@ -4,6 +4,8 @@ import {
   convertedName,
   describeLoadRefusal,
   isGood,
+  isOwnSave,
+  layoutToLoad,
   neededConversion,
   type NeededConversion,
   recordedSave,
@@ -61,10 +63,15 @@ export function startAt(
 ): Start {
   const point = resumePointOf(record, facts);
   if (point.kind !== 'checkpoint') return point;
-  const refusal = loadRefusal(point, layout);
-  if (refusal === undefined) return point;
   const { checkpoint } = point;
-  const needed = neededConversion(recordedSave(checkpoint), layout, checkpoint.spec);
+  // A user can name a converted save: the engine is told so, whatever the layout states.
+  const isConverted = checkpoint.spec.convertedFrom !== undefined;
+  const refusal = loadRefusal(point, isConverted ? layoutToLoad(layout, checkpoint.spec.format) : layout);
+  if (refusal === undefined) return point;
+  // The folder of the converted save is made beside it, and beside files of a user Coxswain makes nothing.
+  const needed = isOwnSave(checkpoint.spec)
+    ? neededConversion(recordedSave(checkpoint), layout, checkpoint.spec)
+    : undefined;
   if (needed === undefined) return { kind: 'none', message: noPoint(refusal, record, facts) };
   const name = convertedName(checkpoint.metadata.name, needed.format);
   const converted = facts.checkpoints.find(({ metadata }) => metadata.name === name);

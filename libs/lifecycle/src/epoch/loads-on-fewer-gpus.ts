@@ -84,7 +84,7 @@ function layoutAsStated({ attempts, plan }: JobRecord, { spec }: Facts): Paralle
 function describeConversions(
   saved: KnownSave,
   layouts: readonly ParallelLayout[],
-  place: Pick<Checkpoint['spec'], 'bucket'>,
+  place: Pick<Checkpoint['spec'], 'bucket' | 'jobName'>,
 ): string {
   const [first] = layouts;
   const needed = first && neededConversion(saved, first, place);
