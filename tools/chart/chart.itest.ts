@@ -271,6 +271,18 @@ describe('the real API server', () => {
       await expect(create(asTenant, adopted('of-a-step', { step: 7 }))).rejects.toThrow(/found by a verification/);
       const labels = { 'training.coxswain.dev/job-uid': 'x' };
       await expect(create(asTenant, adopted('labelled', {}, { labels }))).rejects.toThrow(/only the Coxswain operator/);
+      const convertedFrom = {
+        checkpoint: 'a',
+        uid: 'a',
+        jobName: 'a',
+        jobUid: 'a',
+        step: 1,
+        kind: 'DeepSpeedUniversal',
+      };
+      await expect(create(asTenant, adopted('converted', { convertedFrom }))).rejects.toThrow(
+        /only the Coxswain operator/,
+      );
+      await expect(create(asTenant, adopted('a-e1-s20-universal', {}))).rejects.toThrow(/only the Coxswain operator/);
     });
 
     it('he may write jobs and delete what is his', async () => {

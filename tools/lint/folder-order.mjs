@@ -99,9 +99,10 @@ export const FOLDER_ORDER = {
     'installation',
     'process',
     'launchers',
+    'conversion',
     'retention',
     'verification',
-    // what pods of both have in common
+    // what pods of all three have in common
     'worker-pods',
     'ingest',
     'fabric',
@@ -165,6 +166,7 @@ export const FOLDER_ORDER = {
     'retention',
     'verification',
     'epoch',
+    'conversion',
     'disruption',
     'incident',
     'failure',

@@ -51,6 +51,8 @@ export const DeletionQuestion = z.object({
   survivors: z.array(SaveInClaim).max(MAX_SURVIVORS),
   /** Only a deletion that has begun is completed: what the decision stands on was read before another worker was to do it. */
   onlyIfBegun: z.boolean().optional(),
+  /** The folder of a conversion, which holds nothing else: all of it goes, also if it is half written and has no manifest. */
+  isConversion: z.boolean().optional(),
 });
 export type DeletionQuestion = z.infer<typeof DeletionQuestion>;
 

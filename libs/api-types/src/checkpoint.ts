@@ -1,6 +1,7 @@
 import { ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { CheckpointContents, CheckpointFileList, CheckpointVerification } from './checkpoint-contents.ts';
+import { CheckpointConversion, ConvertedFrom } from './checkpoint-conversion.ts';
 import { CheckpointEvidence } from './checkpoint-fault.ts';
 import { CheckpointProgress } from './checkpoint-progress.ts';
 import { CheckpointBucket, isOneLocation, ONE_LOCATION } from './checkpoint-location.ts';
@@ -42,6 +43,9 @@ export const CheckpointResourceSpec = z
       .string()
       .regex(/^[0-9a-f]{64}$/)
       .default(NO_MANIFEST),
+    convertedFrom: ConvertedFrom.optional().describe(
+      'The save that Coxswain converted to make this one. Its other fields are those of an adopted checkpoint, so that the release before resumes from it only if a user names it. Absent: it was not converted.',
+    ),
   })
   // Before its name: the definition of a root that is a reference is no structural schema.
   .refine(isOneLocation, { path: ['claimName'], message: ONE_LOCATION })
@@ -64,7 +68,10 @@ export const CheckpointResourceSpec = z
   });
 export type CheckpointResourceSpec = z.infer<typeof CheckpointResourceSpec>;
 
-/** Whether a user named its directory, and no job saved it. Coxswain never deletes its files. */
+/**
+ * Whether no job saved it: a user named its directory, and Coxswain never deletes its files; or Coxswain converted it, which `spec.convertedFrom` says. Jobs do
+ * not resume from it as their newest save.
+ */
 export function isAdopted({ spec }: { readonly spec: Pick<CheckpointResourceSpec, 'jobName'> }): boolean {
   return spec.jobName === '';
 }
@@ -166,6 +173,9 @@ export const CheckpointResourceStatus = z
       ),
     progress: CheckpointProgress.optional().describe(
       'Loss and tokens at its step. Absent: an earlier release recorded it, or nothing reported steps.',
+    ),
+    conversion: CheckpointConversion.optional().describe(
+      'How far its conversion is. Absent: a job saved it, or a user adopted it.',
     ),
     files: CheckpointFileList.optional().describe(
       'Files of an adopted checkpoint. Absent: a job saved it, and its manifest lists them.',

@@ -61,6 +61,8 @@ export const CONDITION_REASONS = {
       'The cluster refused a pod of the last gang (quota, limits, policy); the message contains the cluster’s reason. Coxswain tries again after a delay.',
     CheckpointsUnusable:
       'No known checkpoint can be used, or the one in spec.resumeFrom cannot; training never restarts from scratch by itself. The message lists what was tried. Set spec.resumeFrom to the checkpoint to continue from.',
+    ConvertingCheckpoint:
+      'The newest checkpoint does not load at the layout, and a pod converts it. No GPU is held meanwhile. The message has the cost of each way.',
     WaitingForPreviousEpoch: 'Pods of the previous attempt are still terminating.',
     Suspended: 'Nothing is placed while the job is suspended.',
     Finished: 'The job is finished; its nodes are free.',

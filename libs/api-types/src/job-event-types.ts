@@ -84,10 +84,18 @@ export const OPERATOR_EVENTS = {
     meaning:
       'The only node that found other content in a checkpoint finds all of its bytes right, an hour later. Or files that a pod did not find are there again.',
   },
+  CheckpointConverted: {
+    type: 'Normal',
+    meaning: 'A pod converted a checkpoint, so that the job can load it at another layout.',
+  },
   CheckpointDeleted: { type: 'Normal', meaning: 'Retention deleted a save of the job and its Checkpoint.' },
   CheckpointKept: {
     type: 'Warning',
     meaning: 'Retention took back the deletion of a save, or could not complete it; the message says why.',
+  },
+  ConversionFailed: {
+    type: 'Warning',
+    meaning: 'A checkpoint could not be converted; the message says why. The job goes back to an older one, or waits.',
   },
   FabricChanged: { type: 'Warning', meaning: 'Fabric labels of nodes changed while the job runs on them.' },
   ForeignPlacement: {

@@ -126,6 +126,7 @@ describe('reasons of condition', () => {
         'ObjectMissing',
         'PodsRefused',
         'CheckpointsUnusable',
+        'ConvertingCheckpoint',
         'WaitingForPreviousEpoch',
         'Suspended',
         'Finished',
@@ -260,7 +261,7 @@ describe('words of records that are kept', () => {
     [
       'events of the operator',
       meaningsOf(OPERATOR_EVENTS),
-      'CannotProceed CheckpointCleared CheckpointDeleted CheckpointKept FabricChanged ForeignPlacement RanksUnwell RuntimeUser',
+      'CannotProceed CheckpointCleared CheckpointConverted CheckpointDeleted CheckpointKept ConversionFailed FabricChanged ForeignPlacement RanksUnwell RuntimeUser',
     ],
   ])('%s stay, each with a sentence', (_what, words, want) => {
     expect(Object.keys(words).join(' ')).toBe(want);

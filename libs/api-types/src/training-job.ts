@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { Attempt, MAX_ATTEMPTS_IN_STATUS } from './attempt.ts';
 import { AvoidedNode, MAX_AVOIDED_NODES } from './avoided-node.ts';
+import { JobConversion } from './checkpoint-conversion.ts';
 import { MAX_UNRECORDED_CHECKPOINTS, UnrecordedCheckpoint } from './checkpoint.ts';
 import { Condition } from './conditions.ts';
 import { FailureTally } from './failure-record.ts';
@@ -91,6 +92,9 @@ export const TrainingJobStatus = z
       .describe(
         'Checkpoints of ended attempts whose objects the API server rejects, oldest first. Coxswain tries again; until then no attempt can resume from them.',
       ),
+    conversion: JobConversion.optional().describe(
+      'The newest conversion of a checkpoint for this job. Absent: it needed none.',
+    ),
     conditions: z
       .array(Condition)
       .max(16)

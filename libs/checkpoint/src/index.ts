@@ -37,10 +37,26 @@ export { contentsOf, holdsOptimizer } from './contents-of.ts';
 export { bestSaveIntervalMs } from './save-interval.ts';
 export { describeUnlisted, halfUploadedSaves, UPLOAD_FILE } from './uploads.ts';
 export { isPartFile, type MergedParts, mergeParts, partFile, SavePart } from './save-parts.ts';
-export { checkpointName, incarnationOf, isOwnSave, saveDirectoryOf } from './paths.ts';
+export {
+  checkpointName,
+  conversionFolder,
+  isConversionFolder,
+  convertedName,
+  convertedPath,
+  incarnationOf,
+  isOwnSave,
+  saveDirectoryOf,
+} from './paths.ts';
 export { type Conversion, judgeLoad, type LoadVerdict } from './loads/judge-load.ts';
 export { knownSave, type KnownSave, type LoadTarget } from './loads/known-save.ts';
 export { describeLoadRefusal } from './loads/load-refusal.ts';
+export {
+  conversionFormat,
+  describeConversion,
+  neededConversion,
+  type NeededConversion,
+} from './loads/needed-conversion.ts';
+export { isSameDivision, layoutToLoad } from './loads/layout-to-load.ts';
 export { recordedSave } from './loads/recorded-save.ts';
 export {
   converterArguments,

@@ -49,3 +49,32 @@ export function incarnationOf({ incarnation = 1 }: Pick<Fence, 'incarnation'>): 
 function laterThanFirst({ incarnation = 1 }: Fence, mark: string): string {
   return incarnation === 1 ? '' : `${mark}${incarnation}`;
 }
+
+/** End of the name of a folder that holds one converted save and nothing else. */
+const CONVERSION = '.coxswain-converted';
+
+/** Folder that Coxswain makes beside a save for what it is converted to. No engine takes its name for a save. */
+export function conversionFolder(path: string): string {
+  return `${trimmed(path)}${CONVERSION}`;
+}
+
+/** Whether Coxswain made the folder for a converted save. */
+export function isConversionFolder(path: string): boolean {
+  return path.endsWith(CONVERSION) && !path.split('/').some((part) => part === '' || part === '.' || part === '..');
+}
+
+/** Directory of the converted save in that folder: its name is the save's own and the format, because programs get it as a tag. */
+export function convertedPath(path: string, format: string): string {
+  return `${conversionFolder(path)}/${trimmed(path).split('/').at(-1) ?? ''}_${format}`;
+}
+
+/** Name of the Checkpoint of the converted save. */
+export function convertedName(checkpoint: string, format: string): string {
+  return `${checkpoint.slice(0, MAX_NAME - format.length - 1)}-${format}`;
+}
+
+const MAX_NAME = 253;
+
+function trimmed(path: string): string {
+  return path.replace(/\/+$/, '');
+}

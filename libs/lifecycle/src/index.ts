@@ -75,5 +75,16 @@ export {
   withDeletionTakenBack,
   withoutDecision,
 } from './retention/record-deletion.ts';
-export { type RetentionView, usesOf } from './retention/uses.ts';
+export { otherUsesOf, type RetentionView, usesOf } from './retention/uses.ts';
+export { isConvertedFrom } from './conversion/converted-save.ts';
+export {
+  conversionStep,
+  type ConversionStep,
+  isWantedBy,
+  withAnswer,
+  withDropped,
+  withHindrance,
+  withOrdered,
+  withoutAnswer,
+} from './conversion/conversion-steps.ts';
 export { bestSaves } from './epoch/save-interval.ts';

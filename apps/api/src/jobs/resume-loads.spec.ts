@@ -5,6 +5,7 @@ import { judgeLoads } from './resume-loads.ts';
 
 const layout = aLayout({ tensorParallelDegree: 2, dataParallelDegree: 2 });
 const four = aLayout({ dataParallelDegree: 4 });
+const two = aLayout({ dataParallelDegree: 2 });
 const saved = (format: string, optimizerSharding?: string): Parameters<typeof judgeLoads>[0] => ({
   spec: { jobName: 'a', format, layout, bytes: 1 },
   contents: optimizerSharding === undefined ? null : { ...someContents(), optimizerSharding },
@@ -29,6 +30,26 @@ describe('the answer whether a checkpoint loads', () => {
       [saved('torch_dist', 'dp_reshardable'), four],
       /^It was saved as torch_dist .* before they change\.$/,
       { verdict: 'cannot', isRefused: true },
+    ],
+    [
+      'of DeepSpeed at another number of ranks has the size and the time of its conversion',
+      [{ spec: { jobName: 'a', format: 'deepspeed', layout: four, bytes: 3.5e9 } }, two],
+      /go on with the layout that saved it, or convert it .* It needs conversion: 3\.3 GiB, about 9\.5 s\. A pod converts it before GPUs are held\.$/,
+      { verdict: 'needs conversion', isRefused: false },
+    ],
+    [
+      'of DeepSpeed in a bucket is refused there',
+      [
+        {
+          spec: {
+            ...{ jobName: 'a', format: 'deepspeed', layout: four, bytes: 3.5e9 },
+            bucket: { uri: 's3://training/runs', region: 'eu-central-1' },
+          },
+        },
+        two,
+      ],
+      /or convert it and set layout\.checkpointPolicy\.format to deepspeed-universal\.$/,
+      { verdict: 'needs conversion', isRefused: true },
     ],
   ])('%s', (_what, asked, message, want) => {
     expect(judgeLoads(...asked)).toMatchObject({ message: expect.stringMatching(message), ...want });

@@ -7,7 +7,15 @@ import {
   type JobResume,
   SCRATCH,
 } from '@coxswain/api-types';
-import { describeLoadRefusal, isFoundBroken, judgeLoad, type KnownSave, recordedSave } from '@coxswain/checkpoint';
+import {
+  describeConversion,
+  describeLoadRefusal,
+  isFoundBroken,
+  judgeLoad,
+  type KnownSave,
+  neededConversion,
+  recordedSave,
+} from '@coxswain/checkpoint';
 import { DomainError } from '@coxswain/domain-error';
 import type { ParallelLayout } from '@coxswain/layout';
 
@@ -18,7 +26,7 @@ export interface KnownCheckpoint {
   readonly state: NonNullable<Checkpoint['status']>['state'];
   readonly message: string | null;
   /** Absent: nothing is judged. */
-  readonly spec?: Pick<Checkpoint['spec'], 'format' | 'layout' | 'bytes' | 'jobName'>;
+  readonly spec?: Pick<Checkpoint['spec'], 'format' | 'layout' | 'bytes' | 'jobName' | 'bucket'>;
   readonly contents?: CheckpointContents | null;
   readonly verification?: NonNullable<Checkpoint['status']>['verification'] | null;
 }
@@ -55,8 +63,11 @@ function isGood({ state, verification }: KnownCheckpoint): boolean {
   return state === 'Complete' && !isFoundBroken({ status: { state, ...(verification ? { verification } : {}) } });
 }
 
+/** A save that the operator converts before GPUs are held is not refused. */
 function refusalOf({ spec, contents }: KnownCheckpoint, layout: ParallelLayout): string | undefined {
-  return spec === undefined ? undefined : describeLoadRefusal(savedOf({ spec, contents }), layout);
+  if (spec === undefined) return undefined;
+  const saved = savedOf({ spec, contents });
+  return neededConversion(saved, layout, spec) === undefined ? describeLoadRefusal(saved, layout) : undefined;
 }
 
 /** Whether a layout loads a checkpoint, in the words of the refusal that a resume would get. */
@@ -64,8 +75,11 @@ export function judgeLoads(recorded: RecordedSave, layout: ParallelLayout): Chec
   const saved = savedOf(recorded);
   const { verdict, because, warnings, conversion } = judgeLoad(saved, { layout });
   const stated = conversion?.isStated === true ? ' The layout states that the conversion has run.' : '';
-  const isRefused = describeLoadRefusal(saved, layout) !== undefined;
-  return { verdict, message: `It ${because}.${stated}`, warnings: [...warnings], isRefused };
+  const needed = neededConversion(saved, layout, recorded.spec);
+  const isRefused = needed === undefined && describeLoadRefusal(saved, layout) !== undefined;
+  const converted =
+    needed === undefined ? '' : ` It ${describeConversion(needed)}. A pod converts it before GPUs are held.`;
+  return { verdict, message: `It ${because}.${stated}${converted}`, warnings: [...warnings], isRefused };
 }
 
 interface RecordedSave {

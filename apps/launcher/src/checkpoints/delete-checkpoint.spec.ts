@@ -200,3 +200,37 @@ it('answers a question that it cannot read', async () => {
   expect(await runDeletion('{', { COXSWAIN_TERMINATION_LOG: path })).toBe(0);
   expect(DeletionAnswer.parse(JSON.parse(readFileSync(path, 'utf8')))).toMatchObject({ outcome: 'Kept' });
 });
+
+describe('the folder of a conversion', () => {
+  const folder = 'run/global_step20.coxswain-converted';
+  const question: DeletionQuestion = {
+    save: { path: folder, manifestSha256: '0'.repeat(64) },
+    isMounted: true,
+    survivors: [],
+    isConversion: true,
+  };
+  const at = (): DeletionPlaces => {
+    put(`claim/${folder}/global_step20_universal`, { '__0_0.part': 'half' });
+    put('pod/save/global_step20.coxswain-converted/global_step20_universal', { '__0_0.part': 'half' });
+    put('pod/save/global_step20', SAVE);
+    return {
+      claim: new DirectoryStore(join(root, 'claim')),
+      saves: new DirectoryStore(join(root, 'pod')),
+      folder: 'save',
+    };
+  };
+
+  it('goes half written and without a manifest, and the save beside it stays', async () => {
+    expect(await deleteCheckpoint(question, at())).toMatchObject({ outcome: 'Deleted', files: 1 });
+    expect([
+      left('pod/save/global_step20.coxswain-converted/global_step20_universal'),
+      left('pod/save/global_step20'),
+    ]).toEqual([[], Object.keys(SAVE).toSorted()]);
+  });
+
+  it('is the only folder that goes so', async () => {
+    const save = { path: 'run/global_step20', manifestSha256 };
+    const answer = await deleteCheckpoint({ ...question, save }, at());
+    expect([answer.outcome, left('pod/save/global_step20')]).toEqual(['Kept', Object.keys(SAVE).toSorted()]);
+  });
+});

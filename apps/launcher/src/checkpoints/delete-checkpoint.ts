@@ -6,6 +6,7 @@ import { type DeletionAnswer, DeletionQuestion, POD_PATHS } from '@coxswain/api-
 import {
   CheckpointManifest,
   deletionOf,
+  isConversionFolder,
   isPartFile,
   MANIFEST_FILE,
   type StoredFile,
@@ -70,6 +71,7 @@ async function placesOf({ isInBucket, save }: DeletionQuestion, openBucket: Open
  * what is left of the save is none.
  */
 export async function deleteCheckpoint(question: DeletionQuestion, places: DeletionPlaces): Promise<DeletionAnswer> {
+  if (question.isConversion === true) return await deleteConversion(question, places);
   const { save, isMounted, survivors } = question;
   const { saves, folder } = places;
   const files = isMounted ? await filesBelow(saves, folder) : await filesBelow(places.claim, save.path);
@@ -92,6 +94,18 @@ export async function deleteCheckpoint(question: DeletionQuestion, places: Delet
   const problem = await differenceOf(saves, folder, save, 'NoOtherFile');
   if (problem !== undefined) return keptBecause(problem);
   return await complete(places, files);
+}
+
+/** Deletes the folder of a conversion, also a half-written one. What is mounted is the directory that holds the folder. */
+async function deleteConversion({ save }: DeletionQuestion, places: DeletionPlaces): Promise<DeletionAnswer> {
+  if (!isConversionFolder(save.path)) return keptBecause(`${save.path} is no folder of a conversion`);
+  const folder = `${places.folder}/${basename(save.path)}`;
+  const files = await filesBelow(places.saves, folder);
+  if ((await filesBelow(places.claim, save.path)).length !== files.length)
+    return keptBecause('its folder is a link, or changes while it is read');
+  return files.length === 0
+    ? { version: 1, outcome: 'Deleted', files: 0 }
+    : await complete({ ...places, folder }, files);
 }
 
 async function complete({ saves, folder }: DeletionPlaces, files: readonly StoredFile[]): Promise<DeletionAnswer> {

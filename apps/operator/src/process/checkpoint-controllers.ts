@@ -1,13 +1,14 @@
-/** The controllers that run pods on checkpoints: one verifies, and one deletes by retention policies. */
+/** The controllers that run pods on checkpoints: one verifies, one deletes by retention policies, and one converts. */
 import type { Clock, KubeClient } from '@coxswain/kube';
 import type { Logger } from '@coxswain/telemetry';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import type { Config } from '../config/config.ts';
+import { ConversionController } from '../conversion/conversion-controller.ts';
 import { RetentionController } from '../retention/retention-controller.ts';
 import { VerificationController } from '../verification/verification-controller.ts';
 import type { JobEventRecorder } from './job-event-recorder.ts';
 
-/** Parts of both. `client` must reject writes while this process does not lead. */
+/** Parts of all three. `client` must reject writes while this process does not lead. */
 export interface CheckpointControllerParts {
   readonly config: Pick<Config, 'pods' | 'backgroundBytesPerHour'>;
   readonly client: KubeClient;
@@ -17,10 +18,11 @@ export interface CheckpointControllerParts {
   readonly jobEvents: JobEventRecorder;
 }
 
-/** Both controllers, which run until a signal aborts. */
+/** The controllers, which run until a signal aborts. */
 export class CheckpointControllers {
   readonly #verification: VerificationController;
   readonly #retention: RetentionController;
+  readonly #conversion: ConversionController;
 
   constructor({ config, client, cache, clock, log, jobEvents }: CheckpointControllerParts) {
     const parts = { client, cache, clock, pods: config.pods };
@@ -35,10 +37,15 @@ export class CheckpointControllers {
       announce: (regarding, reason, about) => jobEvents.recordRetention(regarding, reason, about),
       onError: (error) => log.warn({ err: error }, 'retention of checkpoints failed; the operator retries'),
     });
+    this.#conversion = new ConversionController({
+      ...parts,
+      announce: (regarding, reason, about) => jobEvents.recordConversion(regarding, reason, about),
+      onError: (error) => log.warn({ err: error }, 'a checkpoint could not be converted; the operator retries'),
+    });
   }
 
   /** Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#verification.run(signal), this.#retention.run(signal)]);
+    await Promise.all([this.#verification.run(signal), this.#retention.run(signal), this.#conversion.run(signal)]);
   }
 }

@@ -79,6 +79,20 @@ export class JobEventRecorder {
     this.#events.record({ regarding, type: OPERATOR_EVENTS[reason].type, reason, action: 'Retain', note, about });
   }
 
+  /** Records how the conversion of a save of the job ended. */
+  recordConversion(
+    regarding: KubeObject,
+    reason: OperatorEvent,
+    { about, note }: { readonly about: string; readonly note: string },
+  ): void {
+    const { name, namespace } = regarding.metadata;
+    this.#log.info(
+      { job: `${namespace ?? ''}/${name}`, checkpoint: about, event: reason },
+      'conversion of a checkpoint',
+    );
+    this.#events.record({ regarding, type: OPERATOR_EVENTS[reason].type, reason, action: 'Convert', note, about });
+  }
+
   /** Records what a runtime does to the pods of the job's next attempt. */
   warnOfRuntime(job: TrainingJob, note: string): void {
     this.#record(job, 'RuntimeUser', { action: 'Probe', note });

@@ -120,8 +120,11 @@ export class VerificationController {
 
   /** Why a checkpoint has a pod. What no user asked for, and is not in doubt, is read in the background. */
   #wantedOf(checkpoint: CheckpointObject): WantedVerification {
-    const [wanted] = wantedVerifications([checkpoint], this.#nowMs());
-    return wanted ?? { checkpoint, level: 'V2', why: 'Background', otherThan: [] };
+    // A conversion that failed is another Checkpoint, and casts doubt on this one.
+    const wanted = wantedVerifications(this.#parts.cache.checkpoints.all(), this.#nowMs()).find(
+      (one) => one.checkpoint.metadata.uid === checkpoint.metadata.uid,
+    );
+    return (wanted && { ...wanted, checkpoint }) ?? { checkpoint, level: 'V2', why: 'Background', otherThan: [] };
   }
 
   #nowMs(): number {

@@ -2,13 +2,8 @@ import type { Checkpoint } from '@coxswain/api-types';
 import { aVerification } from '@coxswain/api-types/testing';
 import type { KubeObject } from '@coxswain/kube';
 import { podsPath } from '../cluster/paths.ts';
+import { MOMENTS, mortal, WRITES, type Kill } from '../testing/mortal-client.ts';
 import { DAMAGED, namespace, SOUND, VerificationWorld } from '../testing/verification-world.ts';
-import type { VerificationControllerParts } from './verification-controller.ts';
-
-type Client = VerificationControllerParts['client'];
-type Moment = 'beforeSend' | 'answerLost' | 'afterAnswer';
-const MOMENTS: readonly Moment[] = ['beforeSend', 'answerLost', 'afterAnswer'];
-const WRITES = ['create', 'replace', 'delete'] as const;
 
 /** A verification from the first pod to the last, and what it left. */
 interface Life {
@@ -18,33 +13,6 @@ interface Life {
   readonly status: unknown;
   readonly pods: number;
   readonly wasKilled: boolean;
-}
-
-/** The connection of an operator that dies at one of its writes: after that, none of its calls reach the server. */
-function mortal(api: Client, kill: { readonly write: number; readonly moment: Moment }) {
-  let writes = 0;
-  let isDead = false;
-  const die = (): never => {
-    isDead = true;
-    throw new Error('the operator is killed');
-  };
-  const call = async (verb: string, send: () => Promise<unknown>): Promise<never> => {
-    if (isDead) die();
-    const isThis = WRITES.some((one) => one === verb) && writes++ === kill.write;
-    if (isThis && kill.moment === 'beforeSend') die();
-    const answer = await send();
-    if (isThis && kill.moment === 'answerLost') die();
-    if (isThis) isDead = true;
-    return answer as never;
-  };
-  const client: Client = {
-    get: (...all) => call('get', () => api.get(...all)),
-    list: (...all) => call('list', () => api.list(...all)),
-    create: (...all) => call('create', () => api.create(...all)),
-    replace: (...all) => call('replace', () => api.replace(...all)),
-    delete: (...all) => call('delete', () => api.delete(...all)),
-  };
-  return { client, isDead: () => isDead };
 }
 
 /** The kubelet of one node: the first pod reads other bytes there; that of another node, which may not run there, reads the right ones. */
@@ -63,7 +31,7 @@ async function kubelet(world: VerificationWorld): Promise<void> {
   }
 }
 
-async function live(kill: { readonly write: number; readonly moment: Moment }): Promise<Life> {
+async function live(kill: Kill): Promise<Life> {
   const world = new VerificationWorld();
   const operator = mortal(world.api, kill);
   world.client = operator.client;

@@ -27,8 +27,9 @@ export function adoptedSave(checkpoint: Checkpoint, jobUid: string): Checkpoint 
   return { ...checkpoint, spec: { ...spec, jobUid, step, format, bytes, files, manifestSha256 } };
 }
 
-/** Step that its files name, or else its directory, as engines name it. */
+/** Step of what it was converted from, or that its files name, or else its directory, as engines name it. */
 function stepOf({ spec, status }: Checkpoint): number | undefined {
+  if (spec.convertedFrom !== undefined) return spec.convertedFrom.step;
   const directory = spec.path.replace(/\/+$/, '').split('/').at(-1) ?? '';
   return status?.contents?.step ?? stepOfDirectory(directory);
 }
@@ -63,7 +64,10 @@ export function adoptionProblem(
   if (!isAdopted(checkpoint)) return undefined;
   if (job !== undefined && pathForJob(checkpoint, job.location) === undefined)
     return `is adopted and in bucket ${checkpoint.spec.bucket?.uri ?? ''}, below no prefix of the job; copy it there with coxswain checkpoint export, and adopt the copy`;
-  const { verification, contents, message, files } = checkpoint.status ?? {};
+  const { verification, contents, message, files, conversion } = checkpoint.status ?? {};
+  if (conversion?.droppedAt !== undefined) return 'is being deleted, because no job needs the converted save any more';
+  if (checkpoint.spec.convertedFrom !== undefined && conversion?.convertedAt === undefined)
+    return 'is not converted yet';
   const why = message === undefined ? '' : `: ${message}`;
   if (verification === undefined || files === undefined) return `is adopted and not verified yet${why}`;
   if (isFoundBroken(checkpoint)) {

@@ -1,5 +1,5 @@
 /** What every format says about itself. Each folder here is the only place that knows its format. */
-import type { ENGINE_CHECKPOINTS, EffectiveSpec, EngineName } from '@coxswain/api-types';
+import type { ConversionOrder, ENGINE_CHECKPOINTS, EffectiveSpec, EngineName } from '@coxswain/api-types';
 import type { LayoutCheckpointFormat, ParallelLayout } from '@coxswain/layout';
 
 /** A format whose saves the launcher finds in the engine's own directory, as `engine.checkpointFormat` names it. */
@@ -80,6 +80,9 @@ export interface LoadQuestion {
   readonly hasUniversal: boolean | undefined;
 }
 
+/** A conversion that a pod can do by itself. */
+export type ConverterKind = ConversionOrder['kind'];
+
 /** What a format's rule answers. */
 export interface LoadAnswer {
   /** undefined: the engine loads it; whether it divides the state anew follows from the degrees. */
@@ -90,6 +93,8 @@ export interface LoadAnswer {
   readonly reason: string;
   /** Of a conversion. */
   readonly tool?: string;
+  /** How a pod can do that conversion. Absent: only a user can. */
+  readonly converter?: ConverterKind;
   /** The layout states that the conversion has run, and nothing shows that it has not. */
   readonly isStated?: boolean;
   /** Whole sentences. */

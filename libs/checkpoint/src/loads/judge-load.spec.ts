@@ -345,6 +345,7 @@ describe('what a load loses is said before', () => {
 it('a conversion has its tool, its bytes and an estimate of its seconds', () => {
   expect(judgeLoad(deepspeed({}, { bytes: 3.5e9 }), dp4).conversion).toEqual({
     tool: 'python -m deepspeed.checkpoint.ds_to_universal',
+    kind: 'DeepSpeedUniversal',
     bytes: 3.5e9,
     seconds: 10,
     bytesPerSecond: 350 * 2 ** 20,

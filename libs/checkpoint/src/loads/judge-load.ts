@@ -4,6 +4,7 @@ import type { ParallelLayout } from '@coxswain/layout';
 import type {
   ChangedDegree,
   CheckpointFormat,
+  ConverterKind,
   Degree,
   LoadAnswer,
   LoadQuestion,
@@ -17,6 +18,8 @@ import { warningsOf } from './load-warnings.ts';
 /** An offline conversion that has to run before. */
 export interface Conversion {
   readonly tool: string;
+  /** How a pod can do it. Absent: only a user can. */
+  readonly kind?: ConverterKind;
   /** It reads so many and writes about as many; absent: not known. */
   readonly bytes?: number;
   /** Estimated at `bytesPerSecond`. */
@@ -147,7 +150,8 @@ function describe(
   return `was saved as ${format}${optimizer} with ${was}, and the layout has ${becomes}: ${reason}`;
 }
 
-function conversionOf({ tool = '', isStated = false }: LoadAnswer, bytes: number | undefined): Conversion {
-  const rate = { tool, isStated, bytesPerSecond: CONVERTED_BYTES_PER_SECOND };
+function conversionOf({ tool = '', converter, isStated = false }: LoadAnswer, bytes: number | undefined): Conversion {
+  const kind = converter === undefined ? {} : { kind: converter };
+  const rate = { tool, ...kind, isStated, bytesPerSecond: CONVERTED_BYTES_PER_SECOND };
   return bytes === undefined ? rate : { ...rate, bytes, seconds: Math.ceil(bytes / CONVERTED_BYTES_PER_SECOND) };
 }

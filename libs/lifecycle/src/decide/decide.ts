@@ -140,6 +140,7 @@ const WAITING: readonly NextEpoch['kind'][] = [
   'readingRuntime',
   'readingRuntimeAgain',
   'choosingNodes',
+  'converting',
 ];
 
 /** Whether a refused spec may be accepted later: the planner may accept other nodes, and a runtime may be created or changed. */

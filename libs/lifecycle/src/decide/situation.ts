@@ -1,6 +1,7 @@
 import { type Acceptance, acceptanceOf } from '../epoch/acceptance.ts';
 import { askedAtOf } from '../epoch/asked-at.ts';
 import { withNewAttempt } from '../epoch/begin-attempt.ts';
+import { withConversion } from '../conversion/record-conversion.ts';
 import { type Facts, factsOf } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt, recordOf } from '../record/job-record.ts';
 import { type NextEpoch, nextEpoch } from '../epoch/next-epoch.ts';
@@ -26,9 +27,10 @@ export function situationOf(observed: Observed, now: Date): Situation {
   const observedRecord = recordObservation(recorded, facts, now);
   const planning = planningOf(observedRecord, facts, now);
   // Before the attempt, so that a gang never depends on a plan that only a process remembers.
-  const planned = withPlan(observedRecord, planning);
-  const acceptance = acceptanceOf(planned, facts);
-  const next = nextEpoch({ record: planned, facts, planning, acceptance, now });
+  const withoutConversion = withPlan(observedRecord, planning);
+  const acceptance = acceptanceOf(withoutConversion, facts);
+  const next = nextEpoch({ record: withoutConversion, facts, planning, acceptance, now });
+  const planned = withNeededConversion(withoutConversion, next, now);
   const begins = next.kind === 'placing' && facts.hasFinalizer && isSettled(recorded, planned) ? next : undefined;
   const { leaderTerm } = observed;
   const asking = { ...planned, askedAt: askedAtOf({ record: planned, facts, next, now }) };
@@ -42,6 +44,19 @@ export function situationOf(observed: Observed, now: Date): Situation {
     next,
     now,
   };
+}
+
+/** Waits for something that decides whether a conversion is needed: until then, one that runs goes on. */
+const BEFORE_CONVERSION: readonly NextEpoch['kind'][] = [
+  'unplanned',
+  'planning',
+  'readingRuntime',
+  'afterPreviousEpoch',
+];
+
+function withNeededConversion(record: JobRecord, next: NextEpoch, now: Date): JobRecord {
+  if (BEFORE_CONVERSION.includes(next.kind)) return record;
+  return withConversion(record, next.kind === 'converting' ? next.conversion : undefined, now);
 }
 
 /** Whether the previous attempt's end is recorded: an end is one write, and the next beginning is another. */

@@ -59,6 +59,7 @@ export function statusOf(situation: Situation): TrainingJobStatus {
     ...(record.incidents.length === 0 ? {} : { incidents: [...record.incidents] }),
     ...(record.avoidedNodes.length === 0 ? {} : { avoidedNodes: [...record.avoidedNodes] }),
     ...(record.unrecordedCheckpoints.length === 0 ? {} : { unrecordedCheckpoints: [...record.unrecordedCheckpoints] }),
+    ...(record.conversion === undefined ? {} : { conversion: record.conversion }),
     conditions,
   };
 }
@@ -121,6 +122,8 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
     }
     case 'afterPreviousEpoch':
       return { holds: false, reason: 'WaitingForPreviousEpoch', message: withHindrance(next.message, facts) };
+    case 'converting':
+      return { holds: false, reason: 'ConvertingCheckpoint', message: next.message };
     case 'unresumable':
       return { holds: false, reason: 'CheckpointsUnusable', message: next.message };
     case 'delayed': {

@@ -1,11 +1,11 @@
 import {
   type Attempt,
-  isSameLayout,
   MAX_ATTEMPTS_IN_STATUS,
   type PassedOverCheckpoint,
   type PlacementSpec,
   type ResumeFrom,
 } from '@coxswain/api-types';
+import { isSameDivision } from '@coxswain/checkpoint';
 import type { UnwrittenPlacement } from '../observation/facts.ts';
 import { sentBack } from '../failure/failure-tally.ts';
 import type { JobRecord } from '../record/job-record.ts';
@@ -56,7 +56,7 @@ export function withNewAttempt(
 /** The plan's prediction, if the plan is for the placement's layout. */
 function predictionOf(record: JobRecord, placement: PlacementSpec): Pick<Attempt, 'prediction'> {
   const { plan } = record;
-  if (plan === undefined || !isSameLayout(plan.layout, placement.layout)) return {};
+  if (plan?.layout === undefined || !isSameDivision(plan.layout, placement.layout)) return {};
   const { predictedStepMs, predictedPeakBytes, gpuType, microBatchSize, plannerVersion } = plan;
   if (
     predictedStepMs === undefined ||

@@ -45,13 +45,42 @@ const saved = aCheckpoint({ format: 'hugging-face', layout: aLayout({ dataParall
 const read = (worldSize: number): Checkpoint =>
   ({ ...saved, status: { state: 'Complete', contents: { worldSize } } }) as unknown as Checkpoint;
 
+/** Of DeepSpeed, on four ranks. */
+const zero = aCheckpoint({ format: 'deepspeed', layout: aLayout({ dataParallelDegree: 4 }) });
+
 describe('an elastic job that is short of GPUs', () => {
   it.each<[what: string, checkpoints: readonly Checkpoint[], want: Partial<JobPlan>]>([
     ['goes on with fewer, if nothing was saved', [], { gpus: 2 }],
     ['goes on with fewer, if its checkpoint can be loaded there', [read(2)], { gpus: 2 }],
+    ['goes on with fewer, if a pod can convert its checkpoint', [zero], { gpus: 2 }],
     ['keeps its plan, if its checkpoint cannot be loaded on fewer', [saved], { gpus: 4, noLayoutFor: 2 }],
     ['keeps its plan, if the files of its checkpoint say so', [read(4)], { gpus: 4, noLayoutFor: 2 }],
   ])('%s', (_what, checkpoints, want) => {
     expect(planOnTwo(checkpoints)).toMatchObject(want);
   });
+});
+
+it('is planned for the GPUs that saved its checkpoint again, if the conversion for fewer failed', () => {
+  const { name, uid, namespace = '' } = zero.metadata;
+  const failedAt = new Date(NOW.getTime() - 1_000).toISOString();
+  const conversion = { orderedAt: failedAt, failedAt, problem: 'the claim is full' };
+  const { jobName, jobUid, step } = zero.spec;
+  const failed: Checkpoint = {
+    ...zero,
+    metadata: { ...zero.metadata, name: `${name}-universal`, uid: 'converted', namespace },
+    spec: {
+      ...{ ...zero.spec, jobName: '', epoch: 0, path: `${zero.spec.path}.coxswain-converted/universal` },
+      convertedFrom: { checkpoint: name, uid, jobName, jobUid, step, kind: 'DeepSpeedUniversal' },
+    },
+    status: { state: 'Unverified', conversion },
+  };
+  const plan: JobPlan = { ...before, gpus: 2, layout: aLayout({ dataParallelDegree: 2 }), forEpoch: 1 };
+  const status = { epoch: 0, restarts: { total: 0, charged: 0 }, plan };
+  const job = { ...aTrainingJob(), spec: aPlannedJobSpec({ gpus: 4, minGpus: 2 }), status };
+  const labels = { ...aNode().labels, [NODE_LABELS.gpuType]: 'h100' };
+  const nodes = [aNode({ name: 'node-1', gpuCapacity: 2, labels })];
+  const planningFor = (checkpoints: readonly Checkpoint[]) =>
+    planningOf(recordOf(job), factsOf(observe({ job, capacity: () => aCapacity(nodes), checkpoints })), NOW);
+  expect(planningFor([zero])).toMatchObject({ kind: 'planned', plan: { gpus: 2 } });
+  expect(planningFor([zero, failed])).toMatchObject({ kind: 'asking', question: { about: { gpus: 4 } } });
 });

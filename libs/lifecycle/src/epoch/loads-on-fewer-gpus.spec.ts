@@ -1,6 +1,7 @@
 /** Which users of elastic jobs are warned that a checkpoint does not load on fewer GPUs? */
 import { type Checkpoint, findCondition, type TrainingJob } from '@coxswain/api-types';
 import { aPlannedJobSpec } from '@coxswain/api-types/testing';
+import type { ParallelLayout } from '@coxswain/layout';
 import { aLayout } from '@coxswain/layout/testing';
 import { decide } from '../decide/decide.ts';
 import { jobEvents } from '../decide/job-events.ts';
@@ -21,8 +22,12 @@ const saved =
   };
 
 /** The condition, and the warning Events, of a job on four GPUs. */
-function found(saves: readonly ((job: TrainingJob) => Checkpoint)[], minGpus: number | null = 2) {
-  const seen = aRunningJob({ status: { attempts: [anAttempt({ layout, runningAt: EARLIER })] } });
+function found(
+  saves: readonly ((job: TrainingJob) => Checkpoint)[],
+  minGpus: number | null = 2,
+  running: ParallelLayout = layout,
+) {
+  const seen = aRunningJob({ status: { attempts: [anAttempt({ layout: running, runningAt: EARLIER })] } });
   const job = { ...seen.job, spec: aPlannedJobSpec({ gpus: 4, ...(minGpus === null ? {} : { minGpus }) }) };
   const checkpoints = saves.map((save) => save(job));
   const { status } = decide({ ...seen, job, checkpoints }, NOW);
@@ -56,7 +61,7 @@ describe('an elastic job whose newest checkpoint', () => {
       /^Checkpoint save-20 \(step 20\) loads on the layouts that the job can shrink to: tp2 on 2 GPUs, dp2 on 2 GPUs\.$/,
     ],
     [
-      'is of DeepSpeed and was not converted is warned of every layout',
+      'is of DeepSpeed with tensor parallelism and was not converted is warned of every layout',
       [saved(20, 'deepspeed', zero)],
       'CheckpointDoesNotLoad',
       /does not load as tp2 on 2 GPUs, dp2 on 2 GPUs: it was saved as deepspeed .* or convert it/,
@@ -81,4 +86,26 @@ it.each<[what: string, saves: Parameters<typeof found>[0], minGpus: number | nul
   ['that shrinks to no smaller layout', [saved(20, 'hugging-face')], 3],
 ])('a job %s has no such condition', (_what, saves, minGpus) => {
   expect(found(saves, minGpus)).toEqual({ warnings: 0 });
+});
+
+describe('an elastic job of DeepSpeed with ZeRO', () => {
+  const dp4 = aLayout({ dataParallelDegree: 4 });
+  const save = (job: TrainingJob): Checkpoint => {
+    const one = saved(20, 'deepspeed', { optimizerSharding: 'zero2', degrees: { dataParallelDegree: 4 } })(job);
+    return { ...one, spec: { ...one.spec, layout: dp4, bytes: 3.5e9 } };
+  };
+
+  it('learns that its save is converted before it shrinks, and needs to do nothing', () => {
+    expect(found([save], 2, dp4)).toEqual({
+      reason: 'CheckpointLoads',
+      message:
+        'Checkpoint save-20 (step 20) needs conversion: 3.3 GiB, about 9.5 s, before it loads as dp2 on 2 GPUs. A pod converts it before GPUs are held.',
+      warnings: 0,
+    });
+  });
+
+  it('learns the same while it trains from a converted save', () => {
+    const universal: ParallelLayout = { ...dp4, checkpointPolicy: { format: 'deepspeed-universal' } };
+    expect(found([save], 2, universal).message).toMatch(/ needs conversion: 3\.3 GiB/);
+  });
 });

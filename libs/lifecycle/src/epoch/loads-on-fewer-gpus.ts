@@ -1,6 +1,13 @@
 /** Does the newest checkpoint of an elastic job load on the layouts that the job can shrink to? */
-import { describeLoadRefusal, recordedSave } from '@coxswain/checkpoint';
-import type { Checkpoint, ReasonOf } from '@coxswain/api-types';
+import {
+  describeConversion,
+  describeLoadRefusal,
+  isUniversal,
+  type KnownSave,
+  neededConversion,
+  recordedSave,
+} from '@coxswain/checkpoint';
+import { type Checkpoint, effectiveLayout, type ReasonOf } from '@coxswain/api-types';
 import { formatLayout, type ParallelLayout, worldSize } from '@coxswain/layout';
 import { newestUsable, restorableCheckpoints } from '../failure/resume-point.ts';
 import type { Facts } from '../observation/facts.ts';
@@ -16,28 +23,35 @@ interface LoadsDraft {
 /** The condition; undefined: the job does not shrink, has saved nothing, or has ended. */
 export function loadsOnFewerGpusDraft(record: JobRecord, facts: Facts): LoadsDraft | undefined {
   const spec = elasticSpec(facts);
-  const layout = record.attempts.at(-1)?.layout ?? record.plan?.layout;
+  const layout = layoutAsStated(record, facts);
   const newest = newestUsable(record, facts);
   if (spec === undefined || layout === undefined || newest === undefined || record.terminal !== undefined)
     return undefined;
   const layouts = smallerLayouts(spec, layout);
   if (layouts.length === 0) return undefined;
   const refusalOf = refusalOfLayout(newest);
+  const saved = recordedSave(newest);
   const loading = layouts.filter((one) => refusalOf(one) === undefined);
-  const [refused, ...others] = layouts.filter((one) => !loading.includes(one));
+  const converted = layouts.filter((one) => !loading.includes(one) && neededConversion(saved, one, newest.spec));
+  const [refused, ...others] = layouts.filter((one) => !loading.includes(one) && !converted.includes(one));
   const subject = `Checkpoint ${newest.metadata.name} (step ${newest.spec.step})`;
+  const conversion = describeConversions(saved, converted, newest.spec);
   if (refused === undefined) {
-    return {
-      holds: true,
-      reason: 'CheckpointLoads',
-      message: `${subject} loads on the layouts that the job can shrink to: ${namesOf(loading)}.`,
-    };
+    const asIs =
+      loading.length === 0
+        ? ''
+        : ` loads on the layouts that the job can shrink to: ${namesOf(loading)}.${conversion && ' It'}`;
+    return { holds: true, reason: 'CheckpointLoads', message: `${subject}${asIs}${conversion}` };
   }
-  const some = loading.length === 0 ? '' : `loads as ${namesOf(loading)}, and `;
+  const some = `${loading.length === 0 ? '' : `loads as ${namesOf(loading)}, and `}${conversion && `${conversion.trim()} It `}`;
   const message =
     `${subject} ${some}does not load as ${namesOf([refused, ...others])}: it ${refusalOf(refused) ?? ''}. ` +
-    `${loading.length === 0 ? 'If' : 'If the planner chooses such a layout after'} GPUs are lost, the job waits until they are back.${older(newest, [refused, ...others], record, facts)}`;
-  return { holds: false, reason: loading.length === 0 ? 'CheckpointDoesNotLoad' : 'SomeLayoutsDoNotLoad', message };
+    `${loading.length + converted.length === 0 ? 'If' : 'If the planner chooses such a layout after'} GPUs are lost, the job waits until they are back.${older(newest, [refused, ...others], record, facts)}`;
+  return {
+    holds: false,
+    reason: loading.length + converted.length === 0 ? 'CheckpointDoesNotLoad' : 'SomeLayoutsDoNotLoad',
+    message,
+  };
 }
 
 /**
@@ -54,6 +68,28 @@ export function smallerLayouts(spec: ElasticSpec, layout: ParallelLayout): reado
     ...(pipeline % 2 === 0 ? [{ ...layout, pipelineParallelDegree: pipeline / 2 }] : []),
   ].filter((one) => worldSize(one) >= spec.minGpus);
   return [...fewerCopies, ...divided];
+}
+
+/** The layout of the newest attempt, with the format that the job states: the attempt may have begun from a converted save. */
+function layoutAsStated({ attempts, plan }: JobRecord, { spec }: Facts): ParallelLayout | undefined {
+  const stated = (spec && effectiveLayout(spec, plan)) ?? plan?.layout;
+  const { layout } = attempts.at(-1) ?? {};
+  if (layout === undefined || !isUniversal(layout)) return layout ?? stated;
+  if (stated !== undefined && isUniversal(stated)) return layout;
+  const { checkpointPolicy: { format: _, ...policy } = {}, ...rest } = layout;
+  return { ...rest, checkpointPolicy: { ...policy, ...stated?.checkpointPolicy } };
+}
+
+/** ` needs conversion: 3.3 GiB, about 10.0 s, before it loads as dp2 on 2 GPUs. A pod converts it before GPUs are held.` */
+function describeConversions(
+  saved: KnownSave,
+  layouts: readonly ParallelLayout[],
+  place: Pick<Checkpoint['spec'], 'bucket' | 'jobName'>,
+): string {
+  const [first] = layouts;
+  const needed = first && neededConversion(saved, first, place);
+  if (needed === undefined) return '';
+  return ` ${describeConversion(needed)}, before it loads as ${namesOf(layouts)}. A pod converts it before GPUs are held.`;
 }
 
 function refusalOfLayout(checkpoint: Checkpoint): (layout: ParallelLayout) => string | undefined {

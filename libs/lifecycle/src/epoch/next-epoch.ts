@@ -14,8 +14,10 @@ import {
 } from '@coxswain/api-types';
 import { acrossIslandsOf, capacityToReplace, type PlacedGang } from '@coxswain/fabric';
 import { capacityWithout, type FoundNodes, type NodeSearch, searchNodes } from '@coxswain/job-planning';
+import { isSameDivision, layoutToLoad } from '@coxswain/checkpoint';
 import { worldSize } from '@coxswain/layout';
 import type { Acceptance } from './acceptance.ts';
+import { type Start, startAt } from '../conversion/start-at.ts';
 import { type GangRequest, placementSha256 } from '@coxswain/scheduling';
 import { type Facts, isLive } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
@@ -26,7 +28,7 @@ import { runtimeStanding } from './runtime-standing.ts';
 import { isLongSearch } from './long-search.ts';
 import { restartDelayMs } from '../failure/restart-budget.ts';
 import { type SaveInterval, saveInterval } from './save-interval.ts';
-import { passedOverBy, pointForLayout, type UsablePoint } from '../failure/resume-point.ts';
+import { passedOverBy, type UsablePoint } from '../failure/resume-point.ts';
 import { resumedFromOf } from '../failure/resumed-from.ts';
 import { areCheckpointsDue } from '../failure/unmade-checkpoints.ts';
 import { isOver, type Wait } from '../observation/waits.ts';
@@ -44,6 +46,12 @@ export type NextEpoch =
   | { readonly kind: 'afterPreviousEpoch'; readonly message: string }
   /** No checkpoint is usable: a user has to choose where to resume. */
   | { readonly kind: 'unresumable'; readonly message: string }
+  /** A pod converts the checkpoint before nodes are chosen. */
+  | {
+      readonly kind: 'converting';
+      readonly message: string;
+      readonly conversion: (Start & { readonly kind: 'converting' })['conversion'];
+    }
   | { readonly kind: 'delayed' }
   /** `refused` is the request that was refused now; absent if an earlier refusal still holds. */
   | { readonly kind: 'waiting' | 'unsatisfiable'; readonly message: string; readonly refused?: GangRequest }
@@ -103,7 +111,8 @@ export function nextEpoch({ record, facts, planning, acceptance, now }: Standing
   if (live > 0) {
     return { kind: 'afterPreviousEpoch', message: 'Pods of an earlier attempt are still terminating.' };
   }
-  const from = pointForLayout(record, facts, acceptance.spec.layout);
+  const from = startAt(record, facts, { layout: acceptance.spec.layout, now });
+  if (from.kind === 'converting') return from;
   if (from.kind === 'none') return { kind: 'unresumable', message: from.message };
   const delay = restartDelay(record, facts);
   if (delay !== undefined && !isOver(facts, delay)) return { kind: 'delayed' };
@@ -239,11 +248,11 @@ export function placementSpec(
   { spec, epoch, from, saves }: Placing,
   { nodes, ranksPerPod }: { readonly nodes: readonly string[]; readonly ranksPerPod: number },
 ): PlacementSpec {
-  const { layout } = spec;
   const { job } = facts;
   const runtime = runtimeStanding(facts);
   const microBatchSize = spec.training?.microBatchSize;
   const resume = from.kind === 'checkpoint' ? from.checkpoint : undefined;
+  const layout = resume === undefined ? spec.layout : layoutToLoad(spec.layout, resume.spec.format);
   return {
     jobName: job.metadata.name,
     jobUid: job.metadata.uid,
@@ -297,7 +306,7 @@ function gangBefore(facts: Facts, { spec, epoch }: Placing): PlacedGang | undefi
     .filter((placement) => placement.spec.epoch < epoch)
     .map((placement) => placement.spec);
   const last = earlier.toSorted((one, other) => one.epoch - other.epoch).at(-1);
-  if (last?.ranksPerPod === undefined || !isSameLayout(last.layout, spec.layout)) return undefined;
+  if (last?.ranksPerPod === undefined || !isSameDivision(last.layout, spec.layout)) return undefined;
   return { nodes: last.nodes, ranksPerPod: last.ranksPerPod };
 }
 

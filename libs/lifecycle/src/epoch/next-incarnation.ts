@@ -1,11 +1,14 @@
 /** Does a failure restart the ranks in the same pods, and from which checkpoint? */
 import {
   type Attempt,
+  type Checkpoint,
+  effectiveLayout,
   type EndedIncarnation,
   type FailureJudgement,
   MAX_ENDED_INCARNATIONS,
   type PassedOverCheckpoint,
 } from '@coxswain/api-types';
+import { describeLoadRefusal, isUniversal, layoutToLoad, recordedSave } from '@coxswain/checkpoint';
 import { safeText } from '@coxswain/safe-text';
 import type { Failure } from '../failure/failure.ts';
 import { originOfFailure } from '../failure/origin-of-failure.ts';
@@ -141,11 +144,21 @@ function pointOf(
   | undefined {
   const from = resumePointOf(record, facts);
   if (from.kind !== 'checkpoint' || from.answers !== undefined) return undefined;
+  if (!loadsInPods(from.checkpoint, record, facts)) return undefined;
   const resumedFrom = resumedFromOf(from.checkpoint, facts.spec);
   // The pods mount the claim that their Placement names.
   const mounted = placementOf(facts, liveAttempt(record)?.epoch ?? 0)?.spec.resume?.claimName;
   if (resumedFrom.claimName !== undefined && resumedFrom.claimName !== mounted) return undefined;
   return { resumedFrom, passedOver: passedOverBy(from, record, { facts }) };
+}
+
+/** Whether the pods load it: their engine was started for one layout, and told whether a converted save is loaded. */
+function loadsInPods(checkpoint: Checkpoint, record: JobRecord, { spec }: Facts): boolean {
+  const layout = liveAttempt(record)?.layout;
+  const stated = spec && effectiveLayout(spec, record.plan);
+  if (layout === undefined || stated === undefined) return true;
+  const isOtherFormat = isUniversal(layout) && !isUniversal(layoutToLoad(stated, checkpoint.spec.format));
+  return !isOtherFormat && describeLoadRefusal(recordedSave(checkpoint), layout) === undefined;
 }
 
 const MAX_MESSAGE_CHARACTERS = 1_000;

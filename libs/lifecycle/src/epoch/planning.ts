@@ -1,9 +1,11 @@
 import { isPlanOf, type JobPlan } from '@coxswain/api-types';
 import { isRefusalOf, jobPlanning, type JobPlanAnswer, type JobPlanQuestion } from '@coxswain/job-planning';
+import type { ParallelLayout } from '@coxswain/layout';
 import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import type { ObservedPlanning } from '../observation/observed.ts';
-import { loadRefusal, resumePointOf } from '../failure/resume-point.ts';
+import { type Start, startAt } from '../conversion/start-at.ts';
+import { resumePointOf } from '../failure/resume-point.ts';
 import { elasticPlan, elasticSpec, gpusToPlanFor } from './elastic.ts';
 import { runtimeStanding } from './runtime-standing.ts';
 
@@ -38,7 +40,7 @@ export function planningOf(record: JobRecord, facts: Facts, now: Date): Planning
   const { spec } = facts;
   if (spec === undefined || !isGangWanted(record, facts)) return { kind: 'notWanted' };
   const recorded = record.plan !== undefined && isPlanOf(record.plan, spec) ? record.plan : undefined;
-  const gpus = gpusToPlanFor(record, facts, recorded);
+  const gpus = gpusInstead(record, facts, { plan: recorded, now }) ?? gpusToPlanFor(record, facts, recorded);
   const isAnswered = recorded?.gpus === gpus || spec.layout !== undefined;
   if (recorded !== undefined && recorded.refusal === undefined && isAnswered)
     return { kind: 'planned', plan: recorded };
@@ -47,14 +49,14 @@ export function planningOf(record: JobRecord, facts: Facts, now: Date): Planning
   const planning = jobPlanning(gpus === undefined ? spec : { ...spec, gpus }, facts.capacity(), facts.measuredGpus);
   if (planning === undefined) return { kind: 'nothingToAsk' };
   if (recorded !== undefined && isRefusalOf(recorded, planning.about)) return { kind: 'planned', plan: recorded };
-  const taken = (answer: JobPlanAnswer): Planning => ({
-    kind: 'planned',
-    plan: elasticPlan(record, {
-      before: recorded,
-      answer: at(now, recorded === undefined ? answer : loadable(record, facts, answer)),
-      most: spec.gpus ?? answer.gpus,
-    }),
-  });
+  const taken = (answer: JobPlanAnswer): Planning => {
+    const start = recorded === undefined ? undefined : startOf(record, facts, { layout: answer.layout, now });
+    // The price of a wait grows: the next observation asks again.
+    if (recorded !== undefined && start?.isWait === true) return { kind: 'planned', plan: recorded };
+    const loadable = start === undefined ? answer : refused(answer, start.message);
+    const plan = elasticPlan(record, { before: recorded, answer: at(now, loadable), most: spec.gpus ?? answer.gpus });
+    return { kind: 'planned', plan };
+  };
   if (planning.kind === 'answer') return taken(planning.answer);
   const { question } = planning;
   const outcome = outcomeOf(facts.observed.planning, question);
@@ -111,13 +113,29 @@ function outcomeOf(observed: ObservedPlanning | undefined, { key }: JobPlanQuest
   return observed?.key === key ? observed : undefined;
 }
 
-/** The answer, or its refusal if the layout cannot load the job's checkpoint: an elastic job then stays at the GPUs that it can use. */
-function loadable(record: JobRecord, facts: Facts, answer: JobPlanAnswer): JobPlanAnswer {
-  if (answer.layout === undefined || elasticSpec(facts) === undefined) return answer;
-  const refusal = loadRefusal(resumePointOf(record, facts), answer.layout);
-  if (refusal === undefined) return answer;
-  const { layout: _unloadable, ...rest } = answer;
-  return { ...rest, refusal };
+/** Why an elastic job does not begin at this layout: no way leads to a save that it loads, or to wait costs less. undefined: it can begin. */
+function startOf(
+  record: JobRecord,
+  facts: Facts,
+  { layout, now }: { readonly layout: ParallelLayout | undefined; readonly now: Date },
+): (Start & { readonly kind: 'none' }) | undefined {
+  if (layout === undefined || elasticSpec(facts) === undefined) return undefined;
+  const start = startAt(record, facts, { layout, now });
+  // Where no save can be used at all, the layout does not matter.
+  return start.kind === 'none' && resumePointOf(record, facts).kind !== 'none' ? start : undefined;
+}
+
+/** The number of GPUs that load the newest save, if a plan for another number cannot begin, for example because a conversion failed. */
+function gpusInstead(
+  record: JobRecord,
+  facts: Facts,
+  { plan, now }: { readonly plan: JobPlan | undefined; readonly now: Date },
+): number | undefined {
+  return plan === undefined ? undefined : startOf(record, facts, { layout: plan.layout, now })?.otherGpus;
+}
+
+function refused({ layout: _unloadable, ...answer }: JobPlanAnswer, refusal: string): JobPlanAnswer {
+  return { ...answer, refusal };
 }
 
 function at(now: Date, answer: JobPlanAnswer): JobPlan {

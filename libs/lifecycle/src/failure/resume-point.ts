@@ -67,17 +67,6 @@ export function resumePointOf(record: JobRecord, facts: Facts): ResumePoint {
 }
 
 /**
- * The same for a gang of this layout. If the checkpoint's engine loads it only at other layouts, a user has to choose between checkpoint
- * and layout.
- */
-export function pointForLayout(record: JobRecord, facts: Facts, layout: ParallelLayout): ResumePoint {
-  const point = resumePointOf(record, facts);
-  if (point.kind !== 'checkpoint') return point;
-  const why = loadRefusal(point, layout);
-  return why === undefined ? point : none(why, record, facts);
-}
-
-/**
  * Why the gang could not load its checkpoint at this layout, as a whole sentence; undefined: it can, or there is nothing to load. What its
  * files say counts before the layout that it was saved at.
  */
@@ -385,7 +374,7 @@ const MAX_LISTED = 10;
 const MAX_ENTRY_CHARACTERS = 300;
 
 /** Message with what happened, what to do, and the known checkpoints, newest first. Columns show only its first words. */
-function none(what: string, record: JobRecord, facts: Facts): ResumePoint {
+export function noPoint(what: string, record: JobRecord, facts: Facts): string {
   const { name } = facts.job.metadata;
   const choice = `Training never begins from scratch by itself: choose with coxswain resume ${name} --from CHECKPOINT (or scratch), or with spec.resumeFrom.`;
   const standings = standingsOf(record);
@@ -403,7 +392,11 @@ function none(what: string, record: JobRecord, facts: Facts): ResumePoint {
     safeText(`step ${spec.step} (${unmade.name}): saved, but its object is refused: ${refusal}`, MAX_ENTRY_CHARACTERS),
   );
   const known = [...gone, ...refused, ...listed, ...more].join('; ');
-  return { kind: 'none', message: `${what} ${choice} Known: ${known === '' ? 'none' : known}.` };
+  return `${what} ${choice} Known: ${known === '' ? 'none' : known}.`;
+}
+
+function none(what: string, record: JobRecord, facts: Facts): ResumePoint {
+  return { kind: 'none', message: noPoint(what, record, facts) };
 }
 
 function newestFirst(checkpoints: readonly Checkpoint[]): readonly Checkpoint[] {

@@ -1,6 +1,6 @@
-/** Which saves were found broken and passed over by a restore? Each is an incident of the run that resumed from the one before. */
+/** Which saves were found broken, or did not load at the layout, and were passed over by a restore? Each is an incident of the run that resumed from the one before. */
 import { type Attempt, type Checkpoint, type Incident, MAX_PASSED_OVER } from '@coxswain/api-types';
-import { isFoundBroken } from '@coxswain/checkpoint';
+import { describeLoadRefusal, isFoundBroken, recordedSave } from '@coxswain/checkpoint';
 import { worldSize } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
 import { describeCondemnation, type Standings, standingOf, standingsOf } from '../failure/checkpoint-standing.ts';
@@ -23,7 +23,7 @@ export function recordPassedSaves(record: JobRecord, facts: Facts, now: Date): J
     .toSorted((one, other) => other.spec.step - one.spec.step)
     .slice(0, MAX_PASSED_OVER)
     .reduce((current, checkpoint) => {
-      const why = whyBroken(checkpoint, standings);
+      const why = whyBroken(checkpoint, standings) ?? describeLoadRefusal(recordedSave(checkpoint), attempt.layout);
       const incident = why === undefined ? undefined : incidentOf(checkpoint, { why, attempt, from, now });
       const isKnown = current.incidents.some(({ id }) => id === incident?.id);
       return incident === undefined || isKnown ? current : withIncident(current, incident);

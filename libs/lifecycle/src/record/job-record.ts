@@ -40,6 +40,8 @@ export interface JobRecord {
   readonly avoidedNodes: readonly AvoidedNode[];
   /** Checkpoints of ended attempts whose objects the API server refuses, oldest first. */
   readonly unrecordedCheckpoints: readonly UnrecordedCheckpoint[];
+  /** The newest conversion of a checkpoint that the job needed. */
+  readonly conversion: TrainingJobStatus['conversion'];
   readonly terminal: Terminal | undefined;
 }
 
@@ -91,6 +93,7 @@ function readRecord(job: TrainingJob): JobRecord {
     incidents: listOf(raw.incidents, Incident).slice(-MAX_INCIDENTS_IN_STATUS),
     avoidedNodes: listOf(raw.avoidedNodes, AvoidedNode).slice(-MAX_AVOIDED_NODES),
     unrecordedCheckpoints: listOf(raw.unrecordedCheckpoints, UnrecordedCheckpoint).slice(-MAX_UNRECORDED_CHECKPOINTS),
+    conversion: parsed(raw.conversion, shape.conversion),
     // A final state beside a running gang was forged: accepting it would leave the gang running forever.
     terminal: isUnderWay(attempts.at(-1)) ? undefined : recordedTerminal(recordedConditions(job)),
   };

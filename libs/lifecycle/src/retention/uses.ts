@@ -24,6 +24,14 @@ export interface RetentionView {
 /** Clauses on what uses each checkpoint, by its name. Names are unique in a namespace. */
 export type Uses = ReadonlyMap<string, readonly string[]>;
 
+/** A use of a save that nothing else needs ends with the save. */
+const TO_BE_VERIFIED = 'it is to be verified';
+
+/** What else uses the checkpoint than a verification that has not begun. */
+export function otherUsesOf(uses: Uses, name: string): readonly string[] {
+  return (uses.get(name) ?? []).filter((why) => why !== TO_BE_VERIFIED);
+}
+
 /** Everything that uses checkpoints of the namespace: a checkpoint of one job can be used by another. */
 export function usesOf(view: RetentionView): Uses {
   const uses = new Map<string, string[]>();
@@ -44,8 +52,7 @@ export function usesOf(view: RetentionView): Uses {
   }
   for (const name of view.readByPods) note(name, 'a pod reads it');
   // Time decides which node reads it, not whether one does.
-  for (const { checkpoint } of wantedVerifications(checkpoints, 0))
-    note(checkpoint.metadata.name, 'it is to be verified');
+  for (const { checkpoint } of wantedVerifications(checkpoints, 0)) note(checkpoint.metadata.name, TO_BE_VERIFIED);
   noteSharedFolders(checkpoints, note);
   return uses;
 }
@@ -77,6 +84,11 @@ function noteUsesOfJob(job: TrainingJob, checkpoints: readonly Checkpoint[], not
   const next = `job ${name} would resume from it`;
   note(status?.checkpoint?.name, next);
   note(newestRestorable(checkpoints, { jobUid: uid })?.metadata.name, next);
+  const { conversion } = status ?? {};
+  if (conversion?.wantedSince !== undefined) note(conversion.checkpoint, `it is converted for job ${name}`);
+  // It lives as long as the save that it was made from.
+  if (checkpoints.some(({ metadata }) => metadata.name === conversion?.checkpoint))
+    note(conversion?.converted, `it was converted for job ${name}`);
   for (const attempt of status?.attempts ?? []) {
     if (attempt.endedAt !== undefined) continue;
     const why = `attempt ${attempt.epoch} of job ${name}`;

@@ -19,13 +19,51 @@ const ADOPTED_LEVEL: VerificationLevel = 'V2';
 
 /** Those that users asked for or adopted, and those in doubt. Which of them is next is a matter of turns. */
 export function wantedVerifications(checkpoints: readonly Checkpoint[], nowMs: number): readonly WantedVerification[] {
+  const failures = failedConversions(checkpoints);
   return checkpoints
     .filter(
       ({ metadata, spec, status }) =>
         metadata.deletionTimestamp === undefined && (status !== undefined || isAdopted({ spec })),
     )
     .filter(({ status }) => status?.deletion === undefined)
-    .flatMap((checkpoint) => requestOf(checkpoint) ?? adoptionOf(checkpoint) ?? doubtOf(checkpoint, nowMs) ?? []);
+    .filter((one) => isThere(one))
+    .flatMap(
+      (checkpoint) =>
+        requestOf(checkpoint) ??
+        adoptionOf(checkpoint) ??
+        doubtOf(checkpoint, nowMs) ??
+        sourceOf(checkpoint, failures) ??
+        [],
+    );
+}
+
+/** When each conversion that its pod could not complete was ordered, by the UID of its source. */
+function failedConversions(checkpoints: readonly Checkpoint[]): ReadonlyMap<string, string> {
+  const found = checkpoints.flatMap(({ spec, status }): (readonly [string, string])[] => {
+    const { failedAt, readBytes, orderedAt } = status?.conversion ?? {};
+    const { uid } = spec.convertedFrom ?? {};
+    const isAnswered = failedAt !== undefined && readBytes !== undefined;
+    return isAnswered && uid !== undefined && orderedAt !== undefined ? [[uid, orderedAt]] : [];
+  });
+  return new Map(found);
+}
+
+/** The source of a conversion that failed is read whole, once: its bytes can have changed since it was saved. */
+function sourceOf(checkpoint: Checkpoint, failures: ReadonlyMap<string, string>): WantedVerification | undefined {
+  const orderedAt = failures.get(checkpoint.metadata.uid);
+  const { state, verification } = checkpoint.status ?? {};
+  if (orderedAt === undefined || state !== 'Complete') return undefined;
+  const isRead =
+    verification?.by === 'Worker' &&
+    isAsClose(verification.level, 'V3') &&
+    Date.parse(verification.at) >= Date.parse(orderedAt);
+  return isRead ? undefined : { checkpoint, level: 'V3', why: 'Suspected', otherThan: [] };
+}
+
+/** Whether its files are complete: of a save that is being converted, or whose conversion failed, there is nothing to read. */
+function isThere({ spec, status }: Checkpoint): boolean {
+  const { convertedAt, failedAt, droppedAt } = status?.conversion ?? {};
+  return spec.convertedFrom === undefined || (convertedAt !== undefined && (failedAt ?? droppedAt) === undefined);
 }
 
 function requestOf(checkpoint: Checkpoint): WantedVerification | undefined {

@@ -75,7 +75,12 @@ function loads({ changed: changedOf, optimizerSharding, wanted, hasUniversal }: 
     hasUniversal === true
       ? `a universal checkpoint was made from it: set layout.checkpointPolicy.format to ${UNIVERSAL}`
       : `${GO_ON}, or convert it and set layout.checkpointPolicy.format to ${UNIVERSAL}`;
-  return { problem: hasUniversal === true ? 'cannot' : 'needs conversion', changed, reason, tool: CONVERTER };
+  if (hasUniversal === true) return { problem: 'cannot', changed, reason };
+  // To divide tensors or stages anew takes rules of the model, which only its program knows.
+  const isOfReplicas = changed.every(({ field }) => field === DATA.field);
+  const isWhole = [TENSOR, PIPELINE, EXPERT].every(({ of }) => of(wanted) === 1);
+  const converter = isOfReplicas && isWhole ? { converter: 'DeepSpeedUniversal' as const } : {};
+  return { problem: 'needs conversion', changed, reason, tool: CONVERTER, ...converter };
 }
 
 /**

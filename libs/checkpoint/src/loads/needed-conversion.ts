@@ -1,0 +1,53 @@
+/** Which conversion by a pod makes a save loadable, and what does it take? */
+import { type CheckpointBucket, isAdopted } from '@coxswain/api-types';
+import type { ParallelLayout } from '@coxswain/layout';
+import { formatBytes, formatDuration } from '@coxswain/units';
+import type { ConverterKind } from '../formats/checkpoint-format.ts';
+import { judgeLoad } from './judge-load.ts';
+import type { KnownSave } from './known-save.ts';
+
+/** A conversion that Coxswain can do. */
+export interface NeededConversion {
+  readonly kind: ConverterKind;
+  /** Ends the names of what is made, such as `universal`. */
+  readonly format: string;
+  /** Absent: not known. */
+  readonly bytes?: number;
+  readonly bytesPerSecond: number;
+  /** Why the save does not load as it is: a sentence without its subject ("was saved as ..."). */
+  readonly because: string;
+}
+
+/** Names of what converters write. A kind that is not here is done by no pod yet. */
+const FORMATS: Readonly<Record<string, string>> = { DeepSpeedUniversal: 'universal' };
+
+/** Name of what conversions of that kind write; undefined: no pod does them. */
+export function conversionFormat(kind: string): string | undefined {
+  return Object.hasOwn(FORMATS, kind) ? FORMATS[kind] : undefined;
+}
+
+/**
+ * The conversion that makes the save loadable at the layout; undefined: it loads as it is, or no pod can convert it, or a user adopted it, or it is in a bucket, from which no pod converts.
+ */
+export function neededConversion(
+  saved: KnownSave,
+  layout: ParallelLayout,
+  place: { readonly bucket?: CheckpointBucket | undefined; readonly jobName: string },
+): NeededConversion | undefined {
+  const { verdict, because, conversion } = judgeLoad(saved, { layout });
+  const { kind, isStated, bytes, bytesPerSecond = 0 } = conversion ?? {};
+  const format = kind === undefined ? undefined : conversionFormat(kind);
+  if (verdict !== 'needs conversion' || isStated === true) return undefined;
+  if (place.bucket !== undefined || isAdopted({ spec: place })) return undefined;
+  if (kind === undefined || format === undefined) return undefined;
+  return { kind, format, bytesPerSecond, because, ...(bytes === undefined ? {} : { bytes }) };
+}
+
+/** `needs conversion: 3.3 GiB, about 10.0 s` */
+export function describeConversion({
+  bytes,
+  bytesPerSecond,
+}: Pick<NeededConversion, 'bytes' | 'bytesPerSecond'>): string {
+  if (bytes === undefined) return 'needs conversion: its size is not known';
+  return `needs conversion: ${formatBytes(bytes)}, about ${formatDuration((bytes / bytesPerSecond) * 1_000)}`;
+}
