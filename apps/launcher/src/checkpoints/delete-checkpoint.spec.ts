@@ -230,7 +230,9 @@ describe('the folder of a conversion', () => {
 
   it('is the only folder that goes so', async () => {
     const save = { path: 'run/global_step20', manifestSha256 };
-    const answer = await deleteCheckpoint({ ...question, save }, at());
+    const there = at();
+    put('claim/run/global_step20', SAVE);
+    const answer = await deleteCheckpoint({ ...question, save }, there);
     expect([answer.outcome, left('pod/save/global_step20')]).toEqual(['Kept', Object.keys(SAVE).toSorted()]);
   });
 });
