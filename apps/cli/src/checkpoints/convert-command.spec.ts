@@ -41,6 +41,9 @@ describe('checkpoint convert', () => {
     expect(out).toMatch(/^TENSOR +DTYPE +SHAPE\nmodel\.embed_tokens\.weight +bfloat16 +30 x 8\n/);
     expect(out).toMatch(/11 tensors, [\d.]+ KiB in 1 file, from the names of Megatron-LM to those of Hugging Face\./);
     expect(out).toMatch(/\nLeft behind, optimizer: optimizer\.state\..* and 21 more\./);
+    expect(out).toMatch(
+      /\nLeft behind, padding beyond the words of config\.json: 2 of 32 rows of embedding\.word_embeddings\.weight\./,
+    );
     expect(out).toMatch(/Nothing was written: leave out --plan to write the save\.$/);
   });
 
@@ -78,6 +81,18 @@ describe('checkpoint convert', () => {
       [MEGATRON, '--to', 'hugging-face'],
       { intermediate_size: 12, num_hidden_layers: 2 },
       /Tensor decoder\.layers\.self_attention\.linear_proj\.weight has the shape \[1, 8, 8\], and after config\.json it would be \[2, 8, 8\]\. .*There are \d+ more problems/s,
+    ],
+    [
+      'a configuration that is no JSON',
+      [
+        MEGATRON,
+        '--to',
+        'hugging-face',
+        '--model-config',
+        join(FIXTURES, 'megatron-core-0.16.1/fully_reshardable/.metadata'),
+      ],
+      undefined,
+      /The config\.json of the model is no JSON object\. Name the config\.json of the model with --model-config\./,
     ],
     [
       'a model that no table has',

@@ -20,8 +20,12 @@ async function look(store: MemoryStore) {
 
 type Options = Partial<Parameters<typeof planConversion>[1]>;
 
-async function convert(source: MemoryStore, config: Uint8Array | undefined, options: Options): Promise<MemoryStore> {
-  const target = new MemoryStore({});
+async function convert(
+  source: MemoryStore,
+  config: Uint8Array | undefined,
+  options: Options,
+  target = new MemoryStore({}),
+): Promise<MemoryStore> {
   const { files, state, format } = await look(source);
   if (state === undefined) throw new Error('the source cannot be read');
   const wanted = { to: 'safetensors', names: 'keep', ranks: 1, fileBytes: 1e9, config, crc32, ...options } as const;
@@ -73,12 +77,34 @@ describe('an output layer that is said to be the embedding', () => {
     const tied = Buffer.from(
       Buffer.from(config).toString().replace('"tie_word_embeddings": false', '"tie_word_embeddings": true'),
     );
-    await expect(convert(published('llama'), tied, { names: 'megatron' })).rejects.toThrow(
+    const target = new MemoryStore({});
+    await expect(convert(published('llama'), tied, { names: 'megatron' }, target)).rejects.toThrow(
       /^Tensors model\.embed_tokens\.weight and lm_head\.weight differ, and config\.json says that they are one/,
     );
+    // The other plan that the error asks for has the same target.
+    await convert(published('llama'), config, { names: 'megatron' }, target);
     const both = await convert(published('llama'), tied, { names: 'torchtitan' });
     expect(await hashesOf(both)).toEqual(
       await hashesOf(await convert(published('llama'), config, { names: 'torchtitan' })),
     );
+  });
+});
+
+describe('config.json beside the new save', () => {
+  const said = async (from: string, dtype?: 'bf16' | 'fp32'): Promise<unknown> => {
+    const own = Buffer.from(published('llama').files.get('config.json') ?? []).toString();
+    expect(own).toContain('"dtype": "bfloat16"');
+    const config = Buffer.from(own.replace('"dtype": "bfloat16"', from));
+    const made = await convert(published('llama'), config, { to: 'hugging-face', names: 'hugging-face', dtype });
+    const text = Buffer.from(made.files.get('config.json') ?? []).toString();
+    return text === config.toString() ? 'unchanged' : (JSON.parse(text) as { dtype?: unknown; torch_dtype?: unknown });
+  };
+
+  it('names the dtype of its weights, to which Transformers casts them', async () => {
+    expect(await said('"dtype": "float16"')).toMatchObject({ dtype: 'bfloat16' });
+    expect(await said('"torch_dtype": "float32"')).toMatchObject({ torch_dtype: 'bfloat16' });
+    expect(await said('"dtype": "bfloat16"', 'fp32')).toMatchObject({ dtype: 'float32' });
+    expect(await said('"torch_dtype": "bfloat16"')).toBe('unchanged');
+    expect(await said('"dtype": null')).toBe('unchanged');
   });
 });

@@ -186,6 +186,15 @@ describe('a conversion refuses', () => {
     await expect(convert(stored('dcp-file-per-item-2.15.0'), target)).rejects.toThrow(/already holds another save/);
   });
 
+  it('a target that was complete, and has lost a file since', async () => {
+    const target = new MemoryStore({});
+    await convert(stored('dcp-2.15.0'), target);
+    target.files.delete('model-00001-of-00002.safetensors');
+    await expect(convert(stored('dcp-2.15.0'), target)).rejects.toThrow(
+      /holds this save, but model-00001-of-00002\.safetensors is missing or has another size\. Delete it/,
+    );
+  });
+
   it('dtypes that safetensors does not have, and names them all', async () => {
     await expect(convert(stored('dcp-zstd-2.15.0'), new MemoryStore({}))).rejects.toThrow(
       /is stored changed \(stream\.zstd/,

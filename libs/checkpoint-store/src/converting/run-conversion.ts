@@ -44,9 +44,10 @@ export async function runConversion(work: ConversionWork): Promise<ConversionOut
   const there = new Map((await target.list()).map(({ path, bytes }) => [path, bytes]));
   const published = plan.publish(id);
   if (await isComplete(work, there, published)) return { files: { done: 0, found: plan.files.length } };
-  await claim(work, there, id);
   const source = new SourceElements(work.source);
+  // Before the target is claimed: what mends a difference is another plan, and it has the same target.
   for (const pair of plan.mustBeEqual) await requireEqual(pair, source, work.bandBytes);
+  await claim(work, there, id);
   const missing = plan.files.filter(({ path, bytes }) => there.get(path) !== bytes);
   await writeFiles(missing, source, work);
   await compareSource(source, work);
@@ -69,17 +70,28 @@ function idOf({ plan, sourceId }: ConversionWork): string {
 
 type Files = ReadonlyMap<string, number>;
 
-/** The last file that is published is there only if the save is complete. */
+/** The last file that is published is there only if the save was complete once. Its other files can be gone since. */
 async function isComplete(
-  { target }: ConversionWork,
+  { target, plan }: ConversionWork,
   there: Files,
   published: ReturnType<ConversionPlan['publish']>,
 ): Promise<boolean> {
   const [path, bytes] = published.at(-1) ?? ['', new Uint8Array()];
   if (!there.has(path)) return false;
   const found = await target.read(path, 0, bytes.length + 1);
-  if (Buffer.compare(found, bytes) === 0) return true;
-  throw new StoreError('Changed', `${target.location} already holds another save. Name an empty directory.`);
+  if (Buffer.compare(found, bytes) !== 0)
+    throw new StoreError('Changed', `${target.location} already holds another save. Name an empty directory.`);
+  const sizes = [...plan.files.map((file) => [file.path, file.bytes] as const), ...published.map(sizeOf)];
+  const [lost] = sizes.find(([file, size]) => there.get(file) !== size) ?? [];
+  if (lost === undefined) return true;
+  throw new StoreError(
+    'Changed',
+    `${target.location} holds this save, but ${lost} is missing or has another size. Delete it, or name an empty directory.`,
+  );
+}
+
+function sizeOf([path, bytes]: readonly [string, Uint8Array]): readonly [path: string, bytes: number] {
+  return [path, bytes.length];
 }
 
 /** An error if the target holds something else than a part of the new save. */

@@ -14,7 +14,7 @@ function toBfloat16(bytes: Uint8Array): Uint8Array {
   for (let at = 0; at < narrow.length; at += 2) {
     const bits = wide.getUint32(2 * at, true);
     const isNan = (bits & 0x7fffffff) > 0x7f800000;
-    // Rounding could carry a NaN over into infinity; PyTorch writes this one.
+    // Rounding could carry a NaN over into infinity. PyTorch writes this one, or another one where it uses vector instructions.
     const rounded = isNan ? 0x7fc0 : (bits + 0x7fff + ((bits >>> 16) & 1)) / 0x10000;
     narrow[at] = rounded & 0xff;
     narrow[at + 1] = (rounded >>> 8) & 0xff;

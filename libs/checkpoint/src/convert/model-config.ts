@@ -1,6 +1,7 @@
 /** Reads what `config.json` of Hugging Face says about a model, as far as the layout of its weights depends on it. */
 import { z } from 'zod';
 import { parseJson } from '../read/parse-json.ts';
+import { UnreadableSave } from '../read/unreadable-save.ts';
 import { UnplannableSave } from '../reshard/plan-reshard.ts';
 
 /** Models whose weights can be spelled in another way, by `model_type` of config.json. */
@@ -49,11 +50,26 @@ const Config = z.looseObject({
 });
 
 /**
+ * The JSON of `config.json`.
+ * @throws UnplannableSave
+ */
+export function parseConfig(json: Uint8Array): unknown {
+  try {
+    return parseJson(json);
+  } catch (error) {
+    if (!(error instanceof UnreadableSave)) throw error;
+    throw new UnplannableSave([
+      'The config.json of the model is no JSON object. Name the config.json of the model with --model-config.',
+    ]);
+  }
+}
+
+/**
  * The sizes of the model that `config.json` describes.
  * @throws UnplannableSave if it describes no model whose weights are known here.
  */
 export function readModelConfig(json: Uint8Array): ModelConfig {
-  const parsed = Config.safeParse(parseJson(json));
+  const parsed = Config.safeParse(parseConfig(json));
   if (!parsed.success) {
     const fields = [...new Set(parsed.error.issues.map(({ path }) => path.join('.')))];
     throw new UnplannableSave([

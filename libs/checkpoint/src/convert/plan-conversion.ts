@@ -70,7 +70,7 @@ export function planConversion(state: SavedState, options: ConversionOptions): C
     files: target.files,
     bytes: tensors.reduce((sum, tensor) => sum + bytesOf(tensor), 0),
     mustBeEqual: [],
-    leftBehind: leftBehindOf(state),
+    leftBehind: [...leftBehindOf(state), ...('padding' in named ? named.padding : [])],
     publish: target.publish,
     ...('spellings' in named ? { spellings: named.spellings, mustBeEqual: named.mustBeEqual } : {}),
   };
@@ -103,6 +103,7 @@ interface Renamed {
   readonly tensors: readonly ConvertedTensor[];
   readonly mustBeEqual: ConversionPlan['mustBeEqual'];
   readonly spellings: NonNullable<ConversionPlan['spellings']>;
+  readonly padding: readonly LeftBehind[];
 }
 
 function renamed(weights: readonly SavedTensor[], { names, config }: ConversionOptions): Renamed {
@@ -121,7 +122,23 @@ function renamed(weights: readonly SavedTensor[], { names, config }: ConversionO
   const { parts, mustBeEqual } = tied(spelled, to, model);
   const { tensors, problems } = respell({ parts, problems: [] }, to, model);
   refuse(problems);
-  return { tensors, mustBeEqual, spellings: { from: from.title, to: to.title } };
+  return {
+    tensors,
+    mustBeEqual,
+    spellings: { from: from.title, to: to.title },
+    padding: paddingOf(spelled, model),
+  };
+}
+
+/** Rows beyond the vocabulary. A configuration with too few words looks the same, so they are named. */
+function paddingOf({ parts }: SpelledModel, { words }: ModelConfig): readonly LeftBehind[] {
+  const padded = (['embedding', 'head'] as const).flatMap((role) => {
+    const { key = '', shape: [rows = 0] = [] } = parts.get(idOf({ role }))?.source ?? {};
+    return rows > words ? [`${String(rows - words)} of ${String(rows)} rows of ${key}`] : [];
+  });
+  return padded.length === 0
+    ? []
+    : [{ what: 'padding beyond the words of config.json', count: padded.length, examples: padded }];
 }
 
 /** The spelling in which most tensors have a place. */

@@ -214,7 +214,7 @@ describe('a save that is not the model of config.json', () => {
   it('has a layer beyond the last one', () => {
     const tensors = [{ ...PADDED, key: 'model.layers.2.self_attn.q_proj.weight', shape: [16, 1] }];
     expect(readSpelledModel(tensors, SPELLINGS['hugging-face'], CONFIG).problems[0]).toMatch(
-      /^Tensor model\.layers\.2\.self_attn\.q_proj\.weight is beyond what config\.json describes: 2 layers and 0 experts of a llama model\.$/,
+      /^Tensor model\.layers\.2\.self_attn\.q_proj\.weight is beyond what config\.json describes: a llama model with num_hidden_layers 2\.$/,
     );
   });
 

@@ -93,7 +93,7 @@ function placeBlocks(
       const id = idOf({ role, ...numbered({ layer, expert, ...stackedAt }) });
       const isTiedHead = role === 'head' && model.isTied;
       if (!expected.has(id) && !isTiedHead)
-        return `Tensor ${source.key} is beyond what config.json describes: ${String(model.layers)} layers and ${String(model.experts)} experts of a ${model.family} model.`;
+        return `Tensor ${source.key} is beyond what config.json describes: a ${model.family} model with num_hidden_layers ${String(model.layers)}${model.experts === 0 ? '' : ` and ${String(model.experts)} experts`}.`;
       const other = parts.get(id);
       if (other !== undefined) return `Tensors ${other.source.key} and ${source.key} are the same part of the model.`;
       parts.set(id, { source, blockAt: index * volume, part, runs });

@@ -15,6 +15,7 @@ import type { Crc32 } from '../read/save-files.ts';
 import { type SavedTensor, volumeOf } from '../read/saved-state.ts';
 import { divideRows } from '../reshard/divide.ts';
 import type { ConvertedTensor } from './converted-tensor.ts';
+import { parseConfig } from './model-config.ts';
 
 /** Elements of a tensor that follow each other in a file. */
 export interface WrittenRange {
@@ -48,7 +49,7 @@ interface Wanted {
   readonly to: string;
   readonly ranks: number;
   readonly fileBytes: number;
-  readonly dtype?: string | undefined;
+  readonly dtype?: 'bf16' | 'fp32' | undefined;
   readonly config: Uint8Array | undefined;
   readonly crc32: Crc32;
 }
@@ -72,18 +73,28 @@ export function safetensorsFiles(
   });
   const named = files.map(({ path, ranges }) => [path, ranges.map(({ tensor }) => tensor)] as const);
   const beside: readonly Published[] =
-    to === 'hugging-face' && config !== undefined ? [['config.json', withDtype(config, dtype)]] : [];
+    to === 'hugging-face' && config !== undefined ? [['config.json', withDtype(config, tensors, dtype)]] : [];
   return { files, problems: [], publish: (id) => [...beside, [INDEX_FILE, writeSafetensorsIndex(named, id)]] };
 }
 
-/** What config.json says of the dtype must stay true. */
-function withDtype(config: Uint8Array, dtype: string | undefined): Uint8Array {
-  if (dtype === undefined) return config;
-  const json = JSON.parse(new TextDecoder().decode(config)) as Record<string, unknown>;
-  const name = dtype === 'bf16' ? 'bfloat16' : 'float32';
+/** What config.json says of the dtype must be true: Transformers casts the weights to it when it loads them. */
+function withDtype(
+  config: Uint8Array,
+  tensors: readonly ConvertedTensor[],
+  asked: keyof typeof CONFIG_DTYPES | undefined,
+): Uint8Array {
+  const json = parseConfig(config);
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return config;
+  const [only = '', ...others] = new Set(tensors.map(({ dtype }) => dtype));
+  const name = others.length === 0 && FLOATS.test(only) ? only : CONFIG_DTYPES[asked ?? 'none'];
   const field = 'torch_dtype' in json ? 'torch_dtype' : 'dtype';
+  const said: unknown = (json as Readonly<Record<string, unknown>>)[field];
+  if (name === undefined || said === name || (asked === undefined && typeof said !== 'string')) return config;
   return new TextEncoder().encode(`${JSON.stringify({ ...json, [field]: name }, null, 2)}\n`);
 }
+
+const FLOATS = /^(?:float(?:16|32|64)|bfloat16)$/;
+const CONFIG_DTYPES = { bf16: 'bfloat16', fp32: 'float32', none: undefined } as const;
 
 /** A file of PyTorch Distributed Checkpoint for each rank, which holds the rows of that rank as FSDP divides them. */
 export function dcpFiles(tensors: readonly ConvertedTensor[], { ranks, crc32 }: Wanted): TargetFiles {
