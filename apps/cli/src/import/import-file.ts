@@ -49,8 +49,32 @@ function importOther(text: string, options: LaunchOptions): ImportedJob {
     const imported = importConfiguration(flatSettings(document), options);
     if (imported !== undefined) return imported;
   }
+  refuseUnset(documents);
   const { name, image } = options;
   return importJob(documents, { ...(name === undefined ? {} : { name }), ...(image === undefined ? {} : { image }) });
+}
+
+/** `$NAME` where no shell would read it: the manifest is a template of envsubst, and its variables are not replaced yet. */
+function refuseUnset(documents: readonly unknown[]): void {
+  const names = [...new Set(documents.filter(isObject).flatMap((document) => unsetIn(document)))];
+  if (names.length === 0) return;
+  const set = names.map((name) => `${name}=VALUE`).join(' ');
+  throw new ImportError(
+    `It is a template of a shell: ${names.join(', ')} ${names.length === 1 ? 'has' : 'have'} no value yet. Set ${names.length === 1 ? 'it' : 'them'} first: ${set} envsubst '${names.map((name) => `$${name}`).join(' ')}' < FILE | coxswain import -`,
+  );
+}
+
+/** Fields that a shell of the pod reads keep their variables. */
+const READ_BY_PROGRAMS = new Set(['command', 'args', 'env', 'data', 'stringData', 'annotations', 'labels']);
+
+function unsetIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') {
+    const [, name] = /^[\w./:@-]*\$\{?([A-Za-z_]\w*)\}?[\w./:@-]*$/.exec(value) ?? [];
+    return name === undefined ? [] : [name];
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap(unsetIn);
+  return Object.entries(value).flatMap(([key, inner]) => (READ_BY_PROGRAMS.has(key) ? [] : unsetIn(inner)));
 }
 
 function configured(settings: Readonly<Record<string, string>>, options: LaunchOptions): ImportedJob {

@@ -5,6 +5,7 @@ import { readLayout } from './degrees.ts';
 import type { ImportedJob } from './import-job.ts';
 import type { ReportLine } from './import-report.ts';
 import { launchedJob, type LaunchOptions } from './launched-job.ts';
+import { offloadLines } from './offload-lines.ts';
 import { lineProgram, type RankProgram } from './program.ts';
 import { shownLayout } from './shown-layout.ts';
 
@@ -135,6 +136,7 @@ export function importConfiguration(settings: AccelerateSettings, options: Launc
     options,
     [
       ...lines,
+      ...stageFile(kind, settings),
       ...(perNode === undefined
         ? [
             {
@@ -147,6 +149,9 @@ export function importConfiguration(settings: AccelerateSettings, options: Launc
           ]
         : []),
       ...unreadLines(kind, settings),
+      ...offloadLines(
+        Object.entries(settings).map(([key, value]) => ({ name: key, value, written: `${key}: ${value}` })),
+      ),
     ],
   );
   return withDegrees(made, spelled, count * ranks);
@@ -156,6 +161,8 @@ export function importConfiguration(settings: AccelerateSettings, options: Launc
 function degreesIn({ title }: Kind, settings: AccelerateSettings): readonly SpelledDegree[] {
   const isDeepSpeed = / (?:DeepSpeed|GPT-NeoX)$/.test(title);
   return Object.entries(settings).flatMap(([key, value]): SpelledDegree[] => {
+    if (title.endsWith('axolotl') && /^fsdp_(?:version|config\.(?:fsdp_)?reshard_after_forward)$/.test(key))
+      return [{ field: 'fsdp', written: `${key}: ${value}`, value: key === 'fsdp_version' ? 'true' : value }];
     const written = `${key}: ${value}`;
     if (/(?:^|\.)zero_optimization\.stage$/.test(key) || (isDeepSpeed && key === 'zero_optimization_stage'))
       return [{ field: 'zeroStage', written, value }];
@@ -166,6 +173,21 @@ function degreesIn({ title }: Kind, settings: AccelerateSettings): readonly Spel
     if (!/^-?\d+$/.test(value) && !['fsdp', 'sequenceParallel', 'distributedOptimizer'].includes(field)) return [];
     return [{ field, written, value }];
   });
+}
+
+/** Settings of axolotl that name a file of DeepSpeed, which is not part of what is imported. */
+function stageFile({ title }: Kind, settings: AccelerateSettings): readonly ReportLine[] {
+  const file = title.endsWith('axolotl') ? (settings['deepspeed'] ?? '') : '';
+  if (file === '') return [];
+  return [
+    {
+      outcome: 'changed',
+      from: `deepspeed: ${file}`,
+      to: 'layout',
+      why: 'the stage of ZeRO stands in this file, which is not part of what was imported',
+      todo: `write layout.states with its zeroStage and implementation deepspeed; coxswain import ${file.replace(/^.*\//, '')} shows them`,
+    },
+  ];
 }
 
 function leastRanks(spelled: readonly SpelledDegree[]): number {

@@ -3,6 +3,7 @@ import { JobCreate, ObjectName, plainSecrets } from '@coxswain/api-types';
 import { z } from 'zod';
 import { isRendezvous, readVariables } from './environment.ts';
 import { ImportError } from './import-error.ts';
+import { IMAGE_TO_NAME } from './launched-job.ts';
 import type { ImportReport } from './import-report.ts';
 import { importedEngine, type ImportedEngine } from './imported-engine.ts';
 import type { PodView } from './pod.ts';
@@ -153,7 +154,16 @@ function placeOf(metadata: Source, report: ImportReport): Pick<WrittenJob, 'name
 
 function imageOf(from: Source, { image }: ImportOptions, report: ImportReport): string {
   const text = image ?? from.text();
-  if (text === undefined) throw new ImportError('There is no image; give one with --image.');
+  if (text === undefined) {
+    report.add({
+      outcome: 'changed',
+      from: 'image',
+      to: `engine.image ${IMAGE_TO_NAME}`,
+      why: 'it names no container image; the runtime of a TrainJob often does',
+      todo: 'import again with --image IMAGE, or with the runtime in the same file',
+    });
+    return IMAGE_TO_NAME;
+  }
   if (image === undefined) report.taken(from, 'engine.image');
   else report.changed(from, `engine.image ${image}`, { why: 'set by --image' });
   return text;

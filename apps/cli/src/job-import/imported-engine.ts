@@ -3,6 +3,7 @@ import type { TrainingJobSpecInput } from '@coxswain/api-types';
 import { degreesOfVariables, spelledDegrees } from './degree-spellings.ts';
 import { readLayout, type ReadLayout } from './degrees.ts';
 import type { ReportLine } from './import-report.ts';
+import { offloadLines, offloadOptions } from './offload-lines.ts';
 import { oldVariableLines } from './old-variables.ts';
 import { readScript, shellText, UNKNOWN } from './shell-script.ts';
 
@@ -48,6 +49,8 @@ export function importedEngine({ words, variables, ranks, from }: ImportedProgra
     lines: [
       ...problems.map((problem): ReportLine => ({ outcome: 'changed', to: 'layout', ...problem })),
       ...configurationLines(tokens, spelled.length),
+      ...registeredLines(tokens, spelled.length),
+      ...offloadLines(offloadOptions(tokens)),
       ...oldVariableLines(from, [...words, ...variables.map(({ value }) => value)], variables),
     ],
   };
@@ -56,12 +59,14 @@ export function importedEngine({ words, variables, ranks, from }: ImportedProgra
 /** The words of the program; those of a script with its variables replaced, as far as the job knows them. */
 export function tokensOf(words: readonly string[], variables: Variables): readonly string[] {
   const known = new Map(variables.map(({ name, value }) => [name, value]));
-  const [shell = '', flag = '', script] = words;
+  const [shell = ''] = words;
+  const flags = words.slice(1).findIndex((word) => !/^-[a-z]+$/.test(word) || word.endsWith('c'));
+  const [flag = '', script] = words.slice(flags + 1);
   if (/(?:^|\/)(?:ba|da|z|a)?sh$/.test(shell) && /^-\w*c$/.test(flag) && script !== undefined) {
     const inner = readScript(script, known).commands.flatMap(({ words: one }) =>
       one[0] === 'exec' ? one.slice(1) : one,
     );
-    return [...inner.map(shellText), ...words.slice(3)];
+    return [...inner.map(shellText), ...words.slice(flags + 3)];
   }
   return words.map((word) => replaced(word, known));
 }
@@ -110,4 +115,21 @@ function configurationLines(tokens: readonly string[], spelled: number): readonl
       },
     ];
   });
+}
+
+/** TorchTitan's registered configurations hold degrees in the code of the program. */
+function registeredLines(tokens: readonly string[], spelled: number): readonly ReportLine[] {
+  const at = tokens.findIndex((token) => /^--config(?:=|$)/.test(token));
+  if (at < 0 || !tokens.some((token) => /^torchtitan(?:\.|$)/.test(token))) return [];
+  const name = /=([^]*)$/.exec(tokens[at] ?? '')?.[1] ?? tokens[at + 1] ?? '';
+  if (/\.(?:toml|json|ya?ml)$/.test(name)) return [];
+  return [
+    {
+      outcome: 'changed',
+      from: `--config ${name}`,
+      to: 'layout',
+      why: `degrees may stand in this configuration, which is code of the program${spelled > 0 ? '; those of the command line are read' : ''}`,
+      todo: 'see what its parallelism says, and write its degrees into layout',
+    },
+  ];
 }

@@ -175,6 +175,28 @@ function deepspeedLaunch(words: readonly ShellWord[]): Launched {
   };
 }
 
+const COMPOSER_VALUED = valued(
+  '-n --nproc --world_size --base_rank --node_rank --master_addr --master_port --stdout --stderr -s',
+);
+
+/** `composer` of MosaicML: a program of Python, for ranks of a node and ranks in all. */
+function composerLaunch(words: readonly ShellWord[]): Launched {
+  const read = optionsBefore(words, COMPOSER_VALUED);
+  const { given, rest } = read;
+  const isModule = given.has('-m') || given.has('--module_mode');
+  return {
+    starter: 'composer',
+    options: optionsOf({
+      processes: word(given.get('--world_size')),
+      processesPerNode: word(given.get('--nproc') ?? given.get('-n')),
+      ignored: ignoredOf(read, /^(?:--world_size|--nproc|-n|-m|--module_mode|-c|--command_mode)/, RENDEZVOUS),
+    }),
+    program: pythonProgram(rest, { isModule, isProgram: given.has('-c') || given.has('--command_mode') }),
+    env: [],
+    todos: [],
+  };
+}
+
 const MPI_VALUED = valued(
   '-np -n -c --np -H -host --host -hostfile --hostfile -f -machinefile --machinefile -x -N -npernode --npernode -ppn -perhost -bind-to --bind-to -map-by --map-by -rank-by --rank-by -wdir --wdir -p --ssh-port --output-filename --timeout --prefix --slots --launcher -genvlist',
   '-mca --mca -gmca -pmca -genv -env',
@@ -298,6 +320,7 @@ export function readLauncher(words: readonly ShellWord[]): Launched | undefined 
   if (base === 'deepspeed') return deepspeedLaunch(words.slice(1));
   if (/^(?:mpirun|mpiexec|mpiexec\.hydra|orterun|horovodrun|prterun)$/.test(base))
     return mpiLaunch(words.slice(1), base);
+  if (base === 'composer') return composerLaunch(words.slice(1));
   if (base === 'srun') return srunLaunch(words.slice(1));
   if (/^(?:singularity|apptainer)$/.test(base) && /^(?:exec|run)$/.test(second))
     return containerLaunch(words.slice(2), base);

@@ -27,7 +27,7 @@ export interface RankProgram {
 /** Launchers whose work is not a list of equal ranks, by the first words of a command, and what to do instead. */
 const OTHER_LAUNCHERS: readonly { readonly words: RegExp; readonly wayOut: string }[] = [
   {
-    words: /^(?:ft_launcher|dlrover-run|colossalai run|composer|tune run)\b/,
+    words: /^(?:ft_launcher|dlrover-run|colossalai run|tune run)\b/,
     wayOut: 'name the script that it starts, as `torchrun … SCRIPT`; restarts and checks of nodes are Coxswain’s',
   },
   {
@@ -263,9 +263,13 @@ function setsRendezvous({ words: [first, ...rest] }: ShellCommand): boolean {
 function launchedProgram(launch: ScriptLaunch, where: string, known: ReadonlyMap<string, string>): RankProgram {
   const program = commandProgram(launch.words, where, new Map([...known, ...launch.variables]));
   const env = [...launch.env, ...program.env].filter(({ name }) => !isRendezvous(name));
-  const directory = program.directory ?? launch.directory;
+  const { directory: ofProgram, ...rest } = program;
+  const given = ofProgram ?? launch.directory;
+  const isKnown = given === undefined || shellText(given) === given;
+  const directory = isKnown ? given : undefined;
+  const notes = [...launch.notes, ...program.notes, ...launch.notesOf(program.words)];
   return {
-    ...program,
+    ...rest,
     ...(program.launcher === undefined
       ? {}
       : {
@@ -276,8 +280,19 @@ function launchedProgram(launch: ScriptLaunch, where: string, known: ReadonlyMap
         }),
     words: launch.asCommand(program.words),
     env,
-    notes: [...launch.notes, ...program.notes, ...launch.notesOf(program.words)],
+    notes: [
+      ...notes.map((note) => ({ ...note, from: shellText(note.from) })),
+      ...(isKnown ? [] : [unknownDirectory(shellText(given))]),
+    ],
     ...(directory === undefined ? {} : { directory }),
+  };
+}
+
+function unknownDirectory(directory: string): ProgramNote {
+  return {
+    from: `working directory ${directory}`,
+    why: 'the script does not say which directory this is, so the program starts in the directory of its image',
+    todo: 'see that paths in engine.command are complete, or let the image have that directory',
   };
 }
 

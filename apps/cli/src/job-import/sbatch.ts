@@ -178,8 +178,11 @@ function gangOf({
   const tasks = Number(value('ntasks') ?? 0) || undefined;
   const isPerTask = launcher === undefined || launcher.starter === 'srun';
   const taskNode = Number(value('ntasks-per-node') ?? 0) || undefined;
+  const isPart = nodes !== undefined && ofLauncher !== undefined && ofLauncher < nodes;
   const count =
-    nodes ?? ofLauncher ?? (tasks !== undefined && taskNode !== undefined ? Math.ceil(tasks / taskNode) : 1);
+    (isPart ? ofLauncher : nodes) ??
+    ofLauncher ??
+    (tasks !== undefined && taskNode !== undefined ? Math.ceil(tasks / taskNode) : 1);
   const processes = literalOf(launcher?.processes);
   const share = processes !== undefined && processes % count === 0 ? processes / count : undefined;
   const own =
@@ -189,6 +192,14 @@ function gangOf({
     : undefined;
   const ranks = own ?? (ofTasks !== undefined && ofTasks > 1 ? ofTasks : undefined) ?? perNode ?? ofTasks;
   const lines: ReportLine[] = [];
+  if (isPart)
+    lines.push({
+      outcome: 'changed',
+      from: `${nodes} nodes`,
+      to: `layout for ${count} ${count === 1 ? 'node' : 'nodes'}`,
+      why: `the launcher of the program uses ${count} of them`,
+      todo: 'see what the script does with the others',
+    });
   if (ranks === undefined)
     lines.push({
       outcome: 'changed',

@@ -2,7 +2,15 @@
 import { isRendezvous } from './environment.ts';
 import { replacementOf } from './old-variables.ts';
 import type { ProgramNote } from './program-note.ts';
-import { readScript, shellText, textOf, UNKNOWN, unknownsIn, type ScriptCommand } from './shell-script.ts';
+import {
+  readScript,
+  shellText,
+  textOf,
+  UNKNOWN,
+  unknownsIn,
+  type ReadScript,
+  type ScriptCommand,
+} from './shell-script.ts';
 import { quotedWord, type ShellWord } from './shell-words.ts';
 import { baseName } from './torchrun.ts';
 
@@ -25,17 +33,19 @@ const CONTAINERS = /^(?:singularity|apptainer|enroot|docker|podman)$/;
 const WRAPPERS = /^(?:exec|env|numactl|nice|time|nohup|uv|poetry|pipenv|conda|micromamba|nsys)$/;
 /** Commands that print, wait, or prepare a shell that pods do not have. */
 const WITHOUT_EFFECT =
-  /^(?:echo|printf|set|wait|date|sleep|trap|hostname|nvidia-smi|true|:|env|unset|shopt|umask|exit|return|shift|scontrol|sinfo|squeue|sacct|sstat|read|kill|local|getopts)$/;
+  /^(?:echo|printf|set|wait|date|sleep|trap|hostname|nvidia-smi|true|:|env|unset|shopt|umask|exit|return|shift|scontrol|sinfo|squeue|sacct|sstat|read|kill|local|getopts|break|continue)$/;
 const OF_THE_IMAGE =
   /^(?:module|ml|source|\.|conda|mamba|micromamba|activate|spack|pip|pip3|uv|apt|apt-get|yum|dnf|git)$/;
 
 /** The launch in a script; undefined if it has none, or if it stands in a loop. */
 export function launchOfScript(script: string, known: ReadonlyMap<string, string>): ScriptLaunch | undefined {
-  const read = readScript(script, known);
+  const read = readSubmitted(script, known);
   const launches = read.commands.filter(isLaunch);
-  const launch = launches.findLast(startsRanks) ?? launches.at(-1);
+  const starters = launches.filter(startsRanks);
+  const launch = starters.findLast(startsTraining) ?? starters.at(-1) ?? launches.at(-1);
   if (launch === undefined || launch.within === 'loop') return undefined;
-  const before = read.commands.slice(0, read.commands.indexOf(launch));
+  const others = starters.filter((one) => one !== launch);
+  const before = read.commands.slice(0, read.commands.indexOf(launch)).filter((one) => !others.includes(one));
   const exported = [...read.exported].flatMap((name) => {
     const value = read.variables.get(name);
     return value === undefined || known.has(name) ? [] : [{ name, value: textOf(value) }];
@@ -52,11 +62,44 @@ export function launchOfScript(script: string, known: ReadonlyMap<string, string
         value.includes(UNKNOWN) && !OF_A_LAUNCH.test(value) ? [unknownVariable(name, value)] : [],
       ),
       ...before.flatMap((command) => noteOf(command)),
+      ...others.map(otherLaunchNote),
       ...read.conditional.filter((written) => !isRendezvous(written.replace(/\W.*$/s, ''))).map(conditionalNote),
     ],
     notesOf: unknownNotes,
     variables: new Map([...read.variables].map(([name, value]) => [name, textOf(value)])),
     asCommand: (words) => shellCommand(words),
+  };
+}
+
+/** The script, with what it gives to sbatch in a here-document as its last commands. */
+function readSubmitted(script: string, known: ReadonlyMap<string, string>): ReadScript {
+  const read = readScript(script, known);
+  const submitted = read.commands.find(
+    ({ words: [first = ''], hereDocument }) => hereDocument !== undefined && baseName(first) === 'sbatch',
+  );
+  if (submitted === undefined) return read;
+  // The shell that submits replaces variables, and `\\$` is for the shell that runs.
+  const inner = readScript((submitted.hereDocument ?? '').replaceAll(String.raw`\$`, '$'), read.variables);
+  return {
+    commands: [...read.commands.filter((one) => one !== submitted), ...inner.commands],
+    variables: inner.variables,
+    exported: new Set([...read.exported, ...inner.exported]),
+    conditional: [...read.conditional, ...inner.conditional],
+  };
+}
+
+/** Whether a launcher of ranks stands in it: of several commands for srun that one trains, and the others serve or prepare. */
+function startsTraining({ words }: ScriptCommand): boolean {
+  return /\b(?:torchrun|accelerate[ -]launch|deepspeed|composer|torch\.distributed\.(?:run|launch))\b/.test(
+    words.join(' '),
+  );
+}
+
+function otherLaunchNote({ words }: ScriptCommand): ProgramNote {
+  return {
+    from: shellText(words.join(' ')).replaceAll(/\s+/g, ' ').slice(0, 160),
+    why: 'the script starts this program too, and a job is one program',
+    todo: 'where it is needed, import it as a job of its own, with its line as --torchrun',
   };
 }
 

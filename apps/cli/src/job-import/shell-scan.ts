@@ -77,6 +77,10 @@ class Scanner {
       this.#at += 1;
       this.#readHereDocuments();
       this.#end('\n');
+    } else if (rest.startsWith('((') && (this.#words.length === 0 || this.#words.at(-1)?.raw === 'for')) {
+      // `for ((…))` and `((…))` count, and start nothing.
+      const end = this.#text.indexOf('))', this.#at);
+      this.#at = end < 0 ? this.#text.length : end + 2;
     } else if (/^(?:&&|\|\||;;|[;|()]|&(?!>))/.test(rest)) {
       const operator = /^(?:&&|\|\||;;|[;|&()])/.exec(rest)?.[0] ?? ';';
       this.#at += operator.length;

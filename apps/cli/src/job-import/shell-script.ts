@@ -64,6 +64,9 @@ export function readScript(script: string, known: ReadonlyMap<string, Value> = n
       for (const word of assignments) set(word);
       continue;
     }
+    const defaults = isConditional ? rest.flatMap((word) => defaultSet(word, variables, chosen)) : [];
+    for (const word of defaults) set(word);
+    if (defaults.length > 0 && rest[0]?.raw === ':') continue;
     const [first] = fields(rest[0] ?? EMPTY, variables);
     if (first !== undefined && DECLARATIONS.has(first)) {
       for (const word of rest.slice(1)) {
@@ -86,6 +89,17 @@ export function readScript(script: string, known: ReadonlyMap<string, Value> = n
     });
   }
   return { commands, variables, exported, conditional };
+}
+
+/** `: "${NAME:=value}"` as the assignment that it is where the variable has no value from before the condition. */
+function defaultSet(
+  { raw }: RawWord,
+  variables: ReadonlyMap<string, Value>,
+  chosen: ReadonlyMap<string, string>,
+): readonly RawWord[] {
+  const [, name = '', value = ''] = /^"?\$\{(\w+):?=([^]*)\}"?$/.exec(raw) ?? [];
+  if (name === '' || (variables.has(name) && !chosen.has(name))) return [];
+  return [{ raw: `${name}=${value}`, segments: [{ text: `${name}=${value}`, quote: 'double' }] }];
 }
 
 const EMPTY: RawWord = { raw: '', segments: [] };
@@ -190,13 +204,19 @@ function replacedText(text: string, variables: Map<string, Value>): string {
     text.replaceAll(EXPANSION, (whole: string, ...groups: (string | undefined)[]) => {
       const [escaped, sum, command, ticks, braced, name] = groups;
       if (escaped !== undefined) return escaped;
-      if (sum !== undefined) return arithmetic(sum, (one) => numberText(variables.get(one))) ?? `${UNKNOWN}((${sum}))`;
+      if (sum !== undefined)
+        return arithmetic(sum, (one) => numberText(variables.get(one))) ?? `${UNKNOWN}((${unsplit(sum)}))`;
       if (command !== undefined || ticks !== undefined)
-        return `${UNKNOWN}(${replacedText(command ?? ticks ?? '', variables).replaceAll(/\s/g, BLANK)})`;
+        return `${UNKNOWN}(${unsplit(replacedText(command ?? ticks ?? '', variables))})`;
       if (name !== undefined) return variableText(name, variables) ?? `${UNKNOWN}${name}`;
-      return bracedText(braced ?? '', variables) ?? `${UNKNOWN}{${braced ?? whole}}`;
+      return bracedText(braced ?? '', variables) ?? `${UNKNOWN}{${unsplit(braced ?? whole)}}`;
     }),
   );
+}
+
+/** What only the running shell knows stays one word. */
+function unsplit(text: string): string {
+  return text.replaceAll(/\s/g, BLANK);
 }
 
 function numberText(value: Value | undefined): string | undefined {
