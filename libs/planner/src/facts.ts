@@ -207,3 +207,14 @@ export interface RunFacts {
 export function microBatches(run: RunFacts): number {
   return run.globalBatchSize / (run.candidate.microBatchSize * run.candidate.data);
 }
+
+/** Megatron-LM and its relatives run ZeRO-2 by Megatron-FSDP, which reduces in every backward pass (`optim_grads`, megatron_fsdp.py). */
+const REDUCES_UNDER_PIPELINE = /^(megatron-(lm|core|bridge)|nemo)\b/;
+
+/**
+ * Whether each micro-batch hands its gradients to their owners (ZeRO-2). Under a pipeline the stages sum whole gradients and reduce them once a step: FSDP2
+ * by `set_requires_gradient_sync` (torch/distributed/pipelining/stage.py), MegaScale beside the last backward passes.
+ */
+export function reducesEachMicroBatch({ candidate, stack }: Pick<RunFacts, 'candidate' | 'stack'>): boolean {
+  return candidate.zeroStage === 2 && (candidate.pipeline === 1 || REDUCES_UNDER_PIPELINE.test(stack));
+}

@@ -1,5 +1,5 @@
 /** Bytes that the ranks of a run exchange in a step: the bytes that the time model prices, summed over blocks, passes and micro-batches. */
-import type { RunFacts } from '../facts.ts';
+import { reducesEachMicroBatch, type RunFacts } from '../facts.ts';
 import { isVShaped } from '../stages.ts';
 import { parametersOf } from '../memory/parameters.ts';
 import {
@@ -140,7 +140,7 @@ function expertExchanges(run: RunFacts, rank: AverageRank): readonly GroupExchan
 
 /**
  * Gradients to their owners and weights back, once per step; where each rank keeps only the gradients that it owns (stage 2), these after every
- * micro-batch. Where weights are sharded too, each micro-batch gathers those of the layers twice and reduces
+ * micro-batch (`reducesEachMicroBatch`). Where weights are sharded too, each micro-batch gathers those of the layers twice and reduces
  * their gradients, and the copies are summed once.
  */
 function stateExchanges(run: RunFacts, rank: AverageRank): readonly GroupExchange[] {
@@ -155,7 +155,7 @@ function stateExchanges(run: RunFacts, rank: AverageRank): readonly GroupExchang
   });
   const trained = trainedShareOf(run);
   if (candidate.zeroStage < 3) {
-    const times = candidate.zeroStage === 2 ? microBatchesOf(run) : 1;
+    const times = reducesEachMicroBatch(run) ? microBatchesOf(run) : 1;
     const bytes = trained * (times * reduced + returned);
     return [
       ring('data', rank.denseParameters * bytes, dense),

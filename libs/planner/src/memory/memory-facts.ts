@@ -1,7 +1,7 @@
 /** Inputs of the memory of a run, computed once for all ranks of its pipeline. */
 import type { ModelShape } from '@coxswain/layout';
 
-import type { CandidateLayout, RunFacts } from '../facts.ts';
+import { reducesEachMicroBatch, type CandidateLayout, type RunFacts } from '../facts.ts';
 import { activationFactsOf, layerActivationsOf, type ActivationFacts, type LayerActivations } from './activations.ts';
 import { parametersOf, type ModelParameters } from './parameters.ts';
 import { memoryProfileOf, type StackMemoryProfile } from './stack-memory-profile.ts';
@@ -30,6 +30,8 @@ export interface MemoryFacts {
   readonly full: StateBytes;
   readonly dense: StateBytes;
   readonly expert: StateBytes;
+  /** Bytes per parameter of gradients that ZeRO-2 is about to reduce. */
+  readonly waitingGradientBytes: number;
   /** Bytes per matrix parameter of quantized weights on top of `full.weights`. */
   readonly quantizedBytes: number;
   /** By layer kind, of one micro-batch: as `recompute` says, and of layers that keep their input only. */
@@ -62,6 +64,8 @@ export function memoryFactsOf(run: RunFacts): MemoryFacts {
       ? parameters.kinds.map((kind) => layerActivationsOf(model, kind, facts, true))
       : perKind;
   const outside = candidate.sequenceParallel ? candidate.tensor : 1;
+  // Gradients that are summed over micro-batches are whole until the step's end.
+  const shardedStage = candidate.zeroStage === 2 && !reducesEachMicroBatch(run) ? 1 : candidate.zeroStage;
   const elements = (facts.tokens * model.hiddenSize) / outside;
   return {
     profile,
@@ -69,8 +73,9 @@ export function memoryFactsOf(run: RunFacts): MemoryFacts {
     candidate,
     parameters,
     full,
-    dense: shardedStateBytes(full, candidate.zeroStage, degrees.dense),
-    expert: shardedStateBytes(full, candidate.zeroStage, degrees.expert),
+    dense: shardedStateBytes(full, shardedStage, degrees.dense),
+    expert: shardedStateBytes(full, shardedStage, degrees.expert),
+    waitingGradientBytes: reducesEachMicroBatch(run) ? full.gradients : 0,
     quantizedBytes: quantizedExtraBytesOf(run.precision),
     perKind,
     perKindFully,

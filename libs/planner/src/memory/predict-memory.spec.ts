@@ -202,6 +202,16 @@ describe('predictMemory', () => {
     expect(gatheredOf({ zeroStage: 1, offloadWeights: 1 })).toBe(2 * 2 * layer);
   });
 
+  it('a pipeline that reduces gradients once a step keeps them whole in stage 2, Megatron-FSDP its part', () => {
+    const candidate = { pipeline: 2, data: 8, zeroImplementation: 'fsdp' } as const;
+    const statesOf = (zeroStage: 1 | 2, stack: string) =>
+      predictMemory(aRun({ stack, candidate: { ...candidate, zeroStage } })).stages.map(
+        ({ gradients, gathered }) => gradients + gathered,
+      );
+    expect(statesOf(2, 'none')).toEqual(statesOf(1, 'none'));
+    expect(Math.max(...statesOf(2, 'megatron-lm'))).toBeLessThan(Math.max(...statesOf(1, 'megatron-lm')) / 2);
+  });
+
   it('adapters need states for what they train only', () => {
     const candidate = { zeroStage: 1, zeroImplementation: 'distopt' } as const;
     const [full] = predictMemory(aRun({ candidate })).stages;

@@ -188,11 +188,10 @@ const DEEPSPEED_LIVE_PARAMETERS = 1e9;
  * Stage 3 keeps two gathered units in half precision and the gradient of one, and the vocabulary for the whole step; stage 2 the gradient of
  * one unit until it is reduced. Offloaded weights come back two layers at a time.
  */
-function gatheredBytesOf({ candidate, full }: MemoryFacts, held: RankParameters): number {
+function gatheredBytesOf({ candidate, full, waitingGradientBytes }: MemoryFacts, held: RankParameters): number {
   const unit = held.largestUnit;
   if (candidate.zeroStage < 3) {
-    const waiting = candidate.zeroStage === 2 ? unit * full.gradients : 0;
-    return waiting + candidate.offloadWeights * 2 * unit * full.weights;
+    return unit * waitingGradientBytes + candidate.offloadWeights * 2 * unit * full.weights;
   }
   if (candidate.zeroImplementation !== 'deepspeed') {
     return unit * (2 * HALF_BYTES + full.gradients) + held.vocabulary * HALF_BYTES;

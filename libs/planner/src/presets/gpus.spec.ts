@@ -87,6 +87,18 @@ describe('GPU presets', () => {
     expect(gpu.hostMemoryGibPerNode).toBeLessThanOrEqual(4096);
   });
 
+  it('only links of racks and slices join more GPUs than a node has', () => {
+    const beyond = GPU_PRESETS.filter(({ scaleUpDomainGpus, gpusPerNode }) => scaleUpDomainGpus > gpusPerNode);
+    expect(beyond.map(({ name }) => name)).toEqual([
+      'gb200-nvl72',
+      'gb300-nvl72',
+      'tpu-v4',
+      'tpu-v5e',
+      'tpu-v5p',
+      'tpu-v6e',
+    ]);
+  });
+
   // Dense peaks as the vendors print them; memory in the vendor's GB.
   it.each([
     ['v100-32gb', { bf16Tflops: 125, memoryTbPerS: 0.9, scaleUpGbPerS: 150 }, 32],

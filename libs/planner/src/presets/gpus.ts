@@ -707,6 +707,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
     memoryGib: 23028 / 1024,
     memoryTbPerS: 0.6,
     gpusPerNode: 4,
+    scaleUpDomainGpus: 4,
     usdPerHour: 0.5,
     assumed: [
       'matmulCeiling: 150 W leave about two thirds of the clock',
@@ -947,7 +948,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
     memoryGib: 16,
     memoryTbPerS: 0.01,
     scaleUpGbPerS: 0.2,
-    scaleUpDomainGpus: 8,
+    scaleUpDomainGpus: 2,
     pcieGbPerS: 8,
     gpusPerNode: 2,
     nicGbps: 1.6,

@@ -139,8 +139,9 @@ function hostPins(engine: LayoutEngine, stack: string, pinned: PinnedAxes): read
 const ALL_OR_NONE = 'pin 1, because it offloads all or nothing';
 
 /**
- * DeepSpeed keeps activations on the host that it recomputes from, and a part of the optimizer from stage 3 on (runtime/zero/offload_config.py). What
- * Megatron-Bridge brings along of Megatron-LM (core_v0.18) has no `--activation-offload-fraction`.
+ * DeepSpeed keeps inputs of recomputed layers on the host (`cpu_checkpointing` of runtime/activation_checkpointing/checkpointing.py). It offloads a
+ * part of the optimizer in stage 3 alone (`ratio` of runtime/zero/offload_config.py). The Megatron-LM that Megatron-Bridge ships (core_v0.18) has no
+ * `--activation-offload-fraction`.
  */
 function partialOffloadHint(
   engine: LayoutEngine,

@@ -32,6 +32,7 @@ describe('the cluster of a request', () => {
       { gpu: 'gb200-nvl72', gpus: 144 },
       { gpusPerNode: 4, scaleUpDomainGpus: 72 },
     ],
+    ['has no link beyond its node on cards in slots', { gpu: 'a10' }, { gpusPerNode: 4, scaleUpDomainGpus: 4 }],
     ['has no node larger than itself', { gpus: 4 }, { gpusPerNode: 4, scaleUpDomainGpus: 4 }],
     [
       'has no NVLink beyond the part of a node that it has',

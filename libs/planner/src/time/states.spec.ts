@@ -80,6 +80,17 @@ describe('traffic of data-parallel ranks once per step', () => {
     expect(dataTrafficS(runOf(candidate, facts), held, NO_WINDOW, NOMINAL)).toBeCloseTo(want, 9);
   });
 
+  it.each([
+    ['an unnamed engine reduces once, because its stages sum gradients', 'none', 4 + 2],
+    ['MegaScale reduces once', 'megascale', 4 + 2],
+    ['Megatron-LM reduces after each of 4 micro-batches, by Megatron-FSDP', 'megatron-lm core_v0.19', 4 * 4 + 2],
+    ['NeMo reduces after each of 4 micro-batches, by Megatron-FSDP', 'nemo 25.04', 4 * 4 + 2],
+  ])('under a pipeline with ZeRO-2, %s', (_sentence, stack, bytes) => {
+    const candidate = { data: 4, pipeline: 2, zeroStage: 2, zeroImplementation: 'fsdp' } as const;
+    const run = runOf(candidate, { globalBatchSize: 16, stack });
+    expect(dataTrafficS(run, BILLION, NO_WINDOW, NOMINAL)).toBeCloseTo((3 / 4) * bytes, 9);
+  });
+
   it.each<[string, Partial<CandidateLayout>, number]>([
     ['all but a quarter of gradients, where they overlap', { overlapGradReduce: true }, 3 * (1 / 4 + 1)],
     ['all but a quarter of weights, where they overlap', { overlapParamGather: true }, 3 * (1 + 1 / 4)],

@@ -1,5 +1,5 @@
 /** Seconds per step that data parallelism and the optimizer add to the passes of the pipeline. */
-import { microBatches, type CandidateLayout, type RunFacts } from '../facts.ts';
+import { microBatches, reducesEachMicroBatch, type CandidateLayout, type RunFacts } from '../facts.ts';
 import { denseShareOf, expertShareOf, parametersOf } from '../memory/parameters.ts';
 import { COEFFICIENTS, type TimeConstants } from './constants.ts';
 import { stateBytesOf, trainedShareOf } from './exchanged-bytes.ts';
@@ -105,6 +105,7 @@ export function shardedTrafficS(
 /**
  * Once per step: gradients to their owners and weights back, as far as computing does not hide it. Ranks that keep no more gradients than they own
  * (stage 2) hand them over after every micro-batch: DeepSpeed (`partition_gradients`), Megatron-FSDP (`optim_grads`), FSDP2 without resharding.
+ * `reducesEachMicroBatch` says what a pipeline changes.
  */
 export function dataTrafficS(
   run: RunFacts,
@@ -127,7 +128,7 @@ export function dataTrafficS(
   const move = (each: number): number =>
     collectivesS(cluster, whole, { bytes: (dense * each) / shardedBy, messages: buckets }, constants) +
     collectivesS(cluster, expertWhole, { bytes: experts * each, messages: expertBuckets }, constants);
-  const often = zeroStage === 2 ? Math.max(1, microBatches(run)) : 1;
+  const often = reducesEachMicroBatch(run) ? Math.max(1, microBatches(run)) : 1;
   const reduceS =
     move(reduced) *
     (zeroStage === 2 && candidate.zeroImplementation === 'deepspeed' ? COEFFICIENTS.deepspeedReduce : 1);
