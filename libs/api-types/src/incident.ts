@@ -13,7 +13,7 @@ export const INCIDENT_KINDS = {
   StartFailed:
     'The gang did not come up: pods refused or not started, a Secret missing, a preflight that names a node.',
   CheckpointTrouble:
-    'The checkpoint to resume from could not be read, or it was found damaged or incomplete and training resumed from the one before. The message names both.',
+    'The checkpoint to resume from could not be read, or it was found damaged or incomplete and training resumed from the one before; the message names both. Or a save was broken, so that no checkpoint was made of it.',
   Hang: 'Other ranks wait for a rank that makes no progress.',
   NetworkHang: 'All ranks of a group wait in one operation: the network between them is the cause.',
   Desync: 'Ranks of a group called different operations: the program is the cause.',

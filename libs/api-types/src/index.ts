@@ -269,12 +269,14 @@ export {
   EARLIER_REPORT_PATH,
   LISTENED_PARTS,
   LISTENS_TO_CONTENTS,
+  LISTENS_TO_BROKEN_SAVES,
   LISTENS_TO_PROGRESS,
   LISTENS_TO_NOT_FINITE,
   LISTENS_TO_STOP,
   LISTENS_TO_COLLECTIVES,
   LISTENS_TO_PROCESSES,
   LISTENS_TO_WATERMARKS,
+  MAX_BROKEN_SAVES,
   MAX_GROUPS_PER_HEARTBEAT,
   NotFinite,
   REPLICA_URL_HEADER,
@@ -287,7 +289,7 @@ export {
   TerminationCause,
   STACKS_PATH,
 } from './report-protocol.ts';
-export type { LauncherState, SavedCheckpoint, StepReport } from './report-protocol.ts';
+export type { BrokenSave, LauncherState, SavedCheckpoint, StepReport } from './report-protocol.ts';
 export {
   ApiToken,
   ApiTokenCreate,

@@ -33,6 +33,7 @@ const REPORT = {
 const ENVELOPE = { podUid: 'u', epoch: 1, sequence: 1, rendezvous: null };
 const HELLO = { ...ENVELOPE, kind: 'hello', jobUid: 'j', bootId: 'b', podIndex: 0, launcherVersion: '1.0.0' };
 const HEARTBEAT = { ...ENVELOPE, kind: 'heartbeat', ranks: [{ rank: 0, alive: true, step: null }] };
+const BROKEN_SAVE = { step: 20, directory: 'step-20', why: 'a file is cut' };
 const GROUP = { group: '12', name: 'tensor', ranks: '0-7' };
 const FACTS = { worldSize: 4, backend: 'nccl', parameterBytes: 8, optimizerBytes: 16 };
 const PREFLIGHT = { outcome: 'Done', facts: {}, pairs: [], tookMs: 12 };
@@ -92,6 +93,7 @@ const tables: readonly (readonly [string, z.ZodType, unknown, readonly Bound[]])
       ['ranks.0.step', 'null before the first step', null, undefined],
       ['ranks.0.mood', 'not known', undefined, 'good'],
       ['watermarks', 'at most 16', [], listOf(17, { rank: 0, step: null, phase: 'saving', phaseAgeMs: 0, groups: [] })],
+      ['brokenSaves', 'at most 4', listOf(4, BROKEN_SAVE), listOf(5, BROKEN_SAVE)],
       ['processGroups', 'at most 256', listOf(256, GROUP), listOf(257, GROUP)],
     ],
   ],

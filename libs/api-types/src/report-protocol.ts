@@ -233,6 +233,8 @@ export const LISTENS_TO_COLLECTIVES = 'collectives';
 export const LISTENS_TO_CONTENTS = 'contents';
 /** The same of `progress` of a saved checkpoint. */
 export const LISTENS_TO_PROGRESS = 'progress';
+/** The same of `brokenSaves` of a heartbeat. */
+export const LISTENS_TO_BROKEN_SAVES = 'brokenSaves';
 /** All of them, as this release's operator announces them. */
 export const LISTENED_PARTS = [
   LISTENS_TO_WATERMARKS,
@@ -242,6 +244,7 @@ export const LISTENED_PARTS = [
   LISTENS_TO_COLLECTIVES,
   LISTENS_TO_CONTENTS,
   LISTENS_TO_PROGRESS,
+  LISTENS_TO_BROKEN_SAVES,
 ] as const;
 /** Of the ranks of one pod. */
 export const MAX_GROUPS_PER_HEARTBEAT = 256;
@@ -263,6 +266,13 @@ export const RankProcess = z.strictObject({
 });
 export type RankProcess = z.infer<typeof RankProcess>;
 
+/** Of the ranks of one pod; the newest. */
+export const MAX_BROKEN_SAVES = 4;
+
+/** A save that the launcher found broken and that is not reported, so that no Checkpoint shows it. */
+export const BrokenSave = z.strictObject({ step: counter, directory: z.string().max(255), why: z.string().max(512) });
+export type BrokenSave = z.infer<typeof BrokenSave>;
+
 /** A message from launcher to operator. */
 export const LauncherMessage = z.discriminatedUnion('kind', [
   z.strictObject({
@@ -283,6 +293,8 @@ export const LauncherMessage = z.discriminatedUnion('kind', [
     watermarks: RankWatermarks.optional(),
     /** Those that the watermarks name, as many as fit. */
     processGroups: z.array(ProcessGroup).max(MAX_GROUPS_PER_HEARTBEAT).optional(),
+    /** Of the incarnation. Only for an operator that reads them. */
+    brokenSaves: z.array(BrokenSave).max(MAX_BROKEN_SAVES).optional(),
   }),
   z.strictObject({ ...envelope, kind: z.literal('step'), report: StepReport }),
   /** Only from a launcher that received a `pace`. */

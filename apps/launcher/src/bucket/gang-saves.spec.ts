@@ -37,6 +37,7 @@ const GANG: SavingGang = {
 let root: string;
 let bucket: MemoryStore;
 let sentences: string[];
+let broken: string[];
 let nowMs: number;
 /** What happens while the pod of rank 0 waits. */
 let meanwhile: () => Promise<void>;
@@ -47,6 +48,7 @@ beforeEach(async () => {
   root = mkdtempSync(join(tmpdir(), 'gang-saves-'));
   bucket = new MemoryStore({});
   sentences = [];
+  broken = [];
   nowMs = 0;
   for (const [node, files] of FILES.entries()) save(node, files, FOLDER);
   leader = await savesOn(0, async () => {
@@ -79,7 +81,8 @@ async function uploaderIn(saveDirectory: string, pause = () => new Promise<void>
 
 function publish(gang: Partial<SavingGang> = {}, fact: SavedFact = FACT): Promise<PublishedSave | undefined> {
   const { signal } = new AbortController();
-  return new GangSaves(leader).publish(fact, { ...GANG, ...gang }, { isInHurry: () => false, signal });
+  const saves = new GangSaves(leader, (why) => broken.push(why));
+  return saves.publish(fact, { ...GANG, ...gang }, { isInHurry: () => false, signal });
 }
 
 function inBucket(): readonly string[] {
@@ -200,6 +203,7 @@ describe('a save on the disks of two nodes', () => {
     writeFileSync(join(onDisk(1, FOLDER), '__2_0.distcp'), readFileSync(join(FIXTURE, '__2_0.distcp')).subarray(0, 99));
     expect(await publish()).toBeUndefined();
     expect(sentences.at(-1)).toMatch(/and it is not reported: it is damaged: File __2_0\.distcp has 99 bytes/);
+    expect(broken).toEqual([expect.stringMatching(/^it is damaged: File __2_0\.distcp has 99 bytes/)]);
     expect(inBucket()).not.toContain(`${FOLDER}/${MANIFEST_FILE}`);
   });
 });

@@ -63,9 +63,12 @@ class Unpublishable extends Error {}
 /** Publishes one save after the other. */
 export class GangSaves {
   readonly #saves: BucketSaves;
+  readonly #onBroken: (why: string) => void;
 
-  constructor(saves: BucketSaves) {
+  /** `onBroken`: a save is given up because of what its files are. */
+  constructor(saves: BucketSaves, onBroken: (why: string) => void = () => undefined) {
     this.#saves = saves;
+    this.#onBroken = onBroken;
   }
 
   /** Waits until the bucket has the files of every rank, verifies the save there and publishes it. Returns undefined if it is given up; the log says why. */
@@ -83,13 +86,13 @@ export class GangSaves {
         logLine(`Published ${place} with the files of ${gang.worldSize} ranks.`);
         return published;
       } catch (error) {
+        const isBrokenSave = [SaveDiffers, PartsDiffer, Unpublishable].some((kind) => error instanceof kind);
         const isOver =
-          [SaveDiffers, PartsDiffer, Unpublishable].some((kind) => error instanceof kind) ||
-          options.signal.aborted ||
-          (options.isInHurry() && tried >= MOST_TRIES_IN_A_HURRY);
+          isBrokenSave || options.signal.aborted || (options.isInHurry() && tried >= MOST_TRIES_IN_A_HURRY);
         const then = isOver ? ', and it is not reported' : '';
         logLine(`Try ${tried} to publish ${place} failed${then}: ${messageOf(error)}`);
         if (isOver) {
+          if (isBrokenSave && !options.signal.aborted) this.#onBroken(messageOf(error));
           await this.#giveUp(fact, gang);
           return undefined;
         }

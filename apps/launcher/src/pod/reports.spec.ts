@@ -454,6 +454,7 @@ it('a save of ranks that are asked to stop is reported before the pod is killed,
 describe('an engine that is not to be believed', () => {
   it('cannot report a checkpoint that is not whole, nor from another rank', async () => {
     const operator = await anOperator();
+    operator.listensTo = ['brokenSaves'];
     operator.assignmentOf = () => aWholeGang(2);
     const launcher = await launch([operator.url], { engine: `${UNTIL_END}; cat facts.$RANK >&3` });
     const saved = aCheckpointIn(launcher.directory, 40);
@@ -469,6 +470,8 @@ describe('an engine that is not to be believed', () => {
     expect(await launcher.exited).toBe(0);
     expect(operator.ofKind('checkpointSaved')).toEqual([]);
     expect(launcher.stderr.match(/did not verify/g)).toHaveLength(3);
+    const broken = operator.ofKind('heartbeat').findLast(({ brokenSaves }) => brokenSaves !== undefined);
+    expect(broken?.brokenSaves?.map(({ step }) => step)).toEqual([40, 41, 40]);
   });
 
   it('is heard through any amount of garbage, which is counted', async () => {

@@ -1,4 +1,4 @@
-import type { RankProcess } from '@coxswain/api-types';
+import { type BrokenSave, MAX_BROKEN_SAVES, type RankProcess } from '@coxswain/api-types';
 import type { HeartbeatFact } from '../facts/engine-facts.ts';
 import type { Draft } from './pending-reports.ts';
 import { RankProgress } from './rank-progress.ts';
@@ -12,6 +12,8 @@ export interface HeartbeatReporterOptions {
   readonly readsWatermarks: () => boolean;
   /** The processes of each running rank; undefined if the operator does not read them. */
   readonly processes: () => readonly RankProcess[] | undefined;
+  /** Whether the operator at the other end reads broken saves. */
+  readonly readsBrokenSaves: () => boolean;
   readonly report: (draft: Draft) => void;
 }
 
@@ -21,6 +23,8 @@ export class HeartbeatReporter {
   readonly #timer: NodeJS.Timeout;
   #progress = new RankProgress();
   #hasReportedStep = false;
+  /** The newest, repeated until other ranks start: a heartbeat may be lost. */
+  #brokenSaves: readonly BrokenSave[] = [];
 
   constructor(options: HeartbeatReporterOptions) {
     this.#options = options;
@@ -40,6 +44,7 @@ export class HeartbeatReporter {
   /** Other ranks start: forgets the progress of those before. */
   begin(): void {
     this.#progress = new RankProgress();
+    this.#brokenSaves = [];
   }
 
   stop(): void {
@@ -55,6 +60,12 @@ export class HeartbeatReporter {
     if (this.#progress.receive(rank, fact, performance.now())) this.beat();
   }
 
+  /** Reports a save that no Checkpoint will show. */
+  addBrokenSave(broken: BrokenSave): void {
+    this.#brokenSaves = [...this.#brokenSaves, broken].slice(-MAX_BROKEN_SAVES);
+    this.beat();
+  }
+
   /** A step was reported. It shows that this launcher is alive, so the next heartbeat is left out. */
   noteStepReported(): void {
     this.#hasReportedStep = true;
@@ -62,13 +73,19 @@ export class HeartbeatReporter {
 
   /** Reports a heartbeat now. */
   beat(): void {
-    const { alive, readsWatermarks, processes, report } = this.#options;
+    const { alive, readsWatermarks, readsBrokenSaves, processes, report } = this.#options;
     const progress = this.#progress.heartbeat(alive(), {
       nowMs: performance.now(),
       readsWatermarks: readsWatermarks(),
     });
     const found = processes();
-    report({ kind: 'heartbeat', ...progress, ...(found === undefined ? {} : { processes: [...found] }) });
+    const broken = readsBrokenSaves() && this.#brokenSaves.length > 0 ? [...this.#brokenSaves] : undefined;
+    report({
+      kind: 'heartbeat',
+      ...progress,
+      ...(found === undefined ? {} : { processes: [...found] }),
+      ...(broken === undefined ? {} : { brokenSaves: broken }),
+    });
   }
 
   #beatUnlessStepReported(): void {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   LISTENS_TO_STOP,
+  LISTENS_TO_BROKEN_SAVES,
   LISTENS_TO_COLLECTIVES,
   LISTENS_TO_CONTENTS,
   LISTENS_TO_PROCESSES,
@@ -78,6 +79,7 @@ export class Reporter {
     this.#heartbeats = new HeartbeatReporter({
       alive,
       readsWatermarks,
+      readsBrokenSaves: () => this.#connection.listensTo(LISTENS_TO_BROKEN_SAVES),
       processes: () => (this.#connection.listensTo(LISTENS_TO_PROCESSES) ? processes() : undefined),
       report,
     });
@@ -96,6 +98,7 @@ export class Reporter {
       report,
       bucket,
       gang: () => gangOf(this.#incarnations.assignment, this.#options.engineSaving),
+      reportBroken: (broken) => this.#heartbeats.addBrokenSave(broken),
       progressAt: (step) => this.#steps.progress.at(step),
       readsVerdicts: () => this.#connection.lastListenedTo(LISTENS_TO_CONTENTS),
     });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import type { SavedCheckpoint, SavedProgress } from '@coxswain/api-types';
+import type { BrokenSave, SavedCheckpoint, SavedProgress } from '@coxswain/api-types';
 import { hasReader } from '@coxswain/checkpoint';
+import { safeText } from '@coxswain/safe-text';
 import { isBroken, type SaveInspection } from '../checkpoints/inspect-save.ts';
 import { inspectSaveInProcess, isMountSilent, verifySavedInProcess } from '../checkpoints/verifier-process.ts';
 import type { BucketSaves, UploadOptions } from '../bucket/bucket-saves.ts';
@@ -10,6 +11,7 @@ import type { Settings } from '../program/settings.ts';
 import { BoundedSerialQueue } from './bounded-serial-queue.ts';
 import type { Draft } from './pending-reports.ts';
 
+const MAX_WHY_CHARACTERS = 500;
 /** Checkpoints that may wait for their verification; no engine saves faster than its file server. */
 const MAX_WAITING = 32;
 /** Verifications of one checkpoint while the file server answers nothing: 10 minutes by default, and each leaves a process behind. */
@@ -38,6 +40,8 @@ export interface SavedCheckpointReporterOptions {
   readonly saveDirectory: () => string | undefined;
   readonly logLine: (sentence: string) => void;
   readonly report: (draft: Draft) => void;
+  /** Reports a save that is broken and not reported as saved. */
+  readonly reportBroken: (broken: BrokenSave) => void;
   /** Whether the operator that was connected last reads verdicts. */
   readonly readsVerdicts: () => boolean;
   /** Loss and tokens at a step; undefined: no step was reported. */
@@ -110,7 +114,10 @@ export class SavedCheckpointReporter {
     if (outcome.kind === 'verified') await this.#reportInspected(outcome.value, directory);
     else if (outcome.kind === 'notVerified')
       logLine(`The checkpoint of step ${step} could not be verified and is not reported: ${outcome.why}`);
-    else logLine(`The checkpoint of step ${step} did not verify and is not reported: ${outcome.why}`);
+    else {
+      logLine(`The checkpoint of step ${step} did not verify and is not reported: ${outcome.why}`);
+      this.#reportBroken(fact, outcome.why);
+    }
   }
 
   /**
@@ -127,7 +134,7 @@ export class SavedCheckpointReporter {
       const then = isReported ? 'is not used unless another node finds it sound' : 'is not reported';
       logLine(`The checkpoint of step ${saved.step} is ${verification?.verdict ?? 'damaged'} and ${then}: ${why}`);
       if (bucket !== undefined) await bucket.discard(`${saveDirectory}/${saved.directory}`);
-      if (!isReported) return;
+      if (!isReported) return this.#reportBroken(saved, why);
     }
     if (bucket !== undefined && !(await this.#isUploaded(saved, { saveDirectory, bucket }))) return;
     const inspection = {
@@ -144,9 +151,14 @@ export class SavedCheckpointReporter {
     this.#options.report({ kind: 'checkpointSaved', checkpoint: { ...checkpoint, ...known } });
   }
 
+  #reportBroken({ step, directory }: Pick<SavedFact, 'step' | 'directory'>, why: string): void {
+    this.#options.reportBroken({ step, directory, why: safeText(why, MAX_WHY_CHARACTERS) });
+  }
+
   /** Other pods have files of the save: it is verified in the bucket, when all of them are there. */
   async #publish(fact: SavedFact, gang: SavingGang, bucket: BucketSaves): Promise<void> {
-    const saved = await this.#unlessAborted((options) => new GangSaves(bucket).publish(fact, gang, options));
+    const saves = new GangSaves(bucket, (why) => this.#reportBroken(fact, why));
+    const saved = await this.#unlessAborted((options) => saves.publish(fact, gang, options));
     if (saved === undefined) return;
     const { settings } = this.#options;
     const inspection = onNode(saved.inspection, settings.nodeName);

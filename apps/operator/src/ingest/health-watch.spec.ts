@@ -213,6 +213,27 @@ describe('the watch over gangs', () => {
     expect(setup.asked).toBe(4);
   });
 
+  it('reports each broken save once and some of a run, also before it knows the gang', async () => {
+    const setup = new Setup();
+    setup.roster = undefined;
+    const beat = (...steps: readonly number[]): void => {
+      const brokenSaves = steps.map((step) => ({ step, directory: `step-${step}`, why: 'File a is cut.' }));
+      setup.watch.heartbeat(RUN, { ranks: [{ rank: 0, alive: true, step: 1 }], brokenSaves });
+    };
+    beat(20);
+    beat(20, 40);
+    expect(setup.watch.takeReports().map(({ verdict }) => [verdict.kind, verdict.action, verdict.message])).toEqual(
+      [20, 40].map((step) => [
+        'brokenSave',
+        'advise',
+        `The save of step ${step} is broken, and no checkpoint was made of it: File a is cut. A restart resumes from the checkpoint before it.`,
+      ]),
+    );
+    for (let step = 60; step < 1_000; step += 20) beat(step);
+    expect(setup.watch.takeReports()).toHaveLength(4);
+    await Promise.resolve();
+  });
+
   it('begins anew with another run, and hears nothing of an earlier one', async () => {
     const setup = new Setup();
     await setup.train(60);

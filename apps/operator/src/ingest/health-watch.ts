@@ -1,5 +1,5 @@
 /** Do the ranks of reporting gangs make progress, and which rank holds the others up? Runs in the ingest thread as reports arrive. */
-import type { LauncherMessage, ProcessGroup, StepReport } from '@coxswain/api-types';
+import type { BrokenSave, LauncherMessage, ProcessGroup, StepReport } from '@coxswain/api-types';
 import {
   GangStanding,
   type Grounds,
@@ -12,6 +12,7 @@ import {
 } from '@coxswain/health';
 import { worldSize } from '@coxswain/layout';
 import type { GangRoster, HealthReport, RunEvidence, RunOfRanks, StandingReport } from './health-reports.ts';
+import { brokenSaveVerdict, newBrokenSaves } from './broken-saves.ts';
 import { lastOperations } from './last-operations.ts';
 import { isLater } from './progress-tracker.ts';
 import { TelemetryBudget } from './telemetry-budget.ts';
@@ -102,10 +103,12 @@ export class HealthWatch {
       watermarks = [],
       processGroups = [],
       processes = [],
+      brokenSaves = [],
     }: Omit<Partial<Heartbeat>, 'ranks'> & Pick<Heartbeat, 'ranks'>,
   ): void {
     const watched = this.#watchedOf(run);
     for (const { step } of [...ranks, ...watermarks]) noteStep(watched, step);
+    if (watched !== undefined) this.#noteBrokenSaves(watched, brokenSaves);
     if (watched?.judge === undefined) return;
     this.#turns.charge(watched.jobUid, () => {
       for (const group of processGroups) this.#declareGroup(watched, group);
@@ -121,6 +124,13 @@ export class HealthWatch {
     watched.pending.mark(watermarks);
     watched.pending.hear(others);
     this.#takeTurn(watched);
+  }
+
+  /** They need no detector, so they are reported of a run without detectors too. */
+  #noteBrokenSaves(watched: Watched, reported: readonly BrokenSave[]): void {
+    const { jobUid, epoch, incarnation } = watched;
+    for (const broken of newBrokenSaves(watched, reported))
+      this.#report(watched, { jobUid, epoch, incarnation, verdict: brokenSaveVerdict(broken, this.#now()) });
   }
 
   step(run: RunOfRanks, { step, notFinite, ranks, ...reported }: StepReport): void {

@@ -138,7 +138,7 @@ describe('a report session', () => {
       { kind: 'welcome', leaderTerm: 7 },
       {
         kind: 'listensTo',
-        parts: ['watermarks', 'notFinite', 'stop', 'processes', 'collectives', 'contents', 'progress'],
+        parts: ['watermarks', 'notFinite', 'stop', 'processes', 'collectives', 'contents', 'progress', 'brokenSaves'],
       },
       { kind: 'ack', sequence: 1 },
     ]);
@@ -375,7 +375,7 @@ describe('a report session', () => {
     await setup.receive({ kind: 'hello' });
     expect(setup.sent[1]).toEqual({
       kind: 'listensTo',
-      parts: ['watermarks', 'notFinite', 'stop', 'processes', 'collectives', 'contents', 'progress'],
+      parts: ['watermarks', 'notFinite', 'stop', 'processes', 'collectives', 'contents', 'progress', 'brokenSaves'],
     });
     const watermark = { step: 1, phase: 'training', phaseAgeMs: 1, groups: [] } as const;
     await setup.receive({ kind: 'heartbeat', ranks: [], watermarks: [{ rank: 0, ...watermark }] });

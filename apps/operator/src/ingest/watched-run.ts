@@ -25,6 +25,8 @@ export interface Watched extends RunOfRanks {
   readonly markedAtMs: Map<number, number>;
   /** Newest step that any rank reported; -1 before the first. */
   newestStep: number;
+  /** Steps whose save was reported as broken. */
+  readonly brokenSaves: Set<number>;
   readonly budget: VerdictBudget;
   readonly pending: PendingReports;
   /** Reports held back until stack traces arrive; undefined while none are being collected. */
@@ -52,6 +54,7 @@ export function newWatched({ jobUid, epoch, incarnation }: RunOfRanks): Watched 
     marks: new Map<number, RankWatermark>(),
     markedAtMs: new Map<number, number>(),
     newestStep: -1,
+    brokenSaves: new Set<number>(),
     budget: new VerdictBudget(),
     pending: new PendingReports(),
     held: undefined,

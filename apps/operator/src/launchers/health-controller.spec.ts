@@ -209,6 +209,11 @@ describe('what is told of a verdict', () => {
       { kind: 'slowJob', action: 'none', evidence: { stepMs: 120, usualStepMs: 100 } },
       { kind: 'SlowJob', costMsPerStep: 20, isHarmless: true },
     ],
+    [
+      'a broken save, by its step',
+      { kind: 'brokenSave', action: 'advise', ranks: [], evidence: { step: 20 } },
+      { kind: 'CheckpointTrouble', subject: 's20' },
+    ],
   ])('is %s', (_what, verdict, finding) => {
     const { controller, receive, warned } = aSetup();
     receive(aVerdict(verdict));

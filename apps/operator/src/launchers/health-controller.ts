@@ -29,6 +29,7 @@ const INCIDENT_OF: Readonly<Record<HealthReport['verdict']['kind'], IncidentKind
   hostDataStall: 'DataStall',
   sharedDataStall: 'DataStall',
   badLoss: 'BadLoss',
+  brokenSave: 'CheckpointTrouble',
 };
 
 type Known = Pick<HealthReport, 'epoch' | 'incarnation'> & {
@@ -281,6 +282,7 @@ function findingOf({ epoch, incarnation, verdict, operations }: HealthReport, no
     ranks,
     ...(node === undefined ? {} : { node }),
     ...(group === undefined ? {} : { group }),
+    ...(verdict.kind === 'brokenSave' ? { subject: `s${evidence['step']}` } : {}),
     message,
     evidence: { ...evidence, confidence },
     ...(operations === undefined || operations.length === 0 ? {} : { operations }),

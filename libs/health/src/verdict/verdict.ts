@@ -2,7 +2,8 @@
 
 /**
  * hang: a rank for which others wait. networkHang: all members of a group started an operation and none completes it. desync: members of a group
- * called different operations, or one skipped a call. notTraining: no step, collective, CPU time or output of any rank. blind: no reports, so the state is unknown. Others: what makes steps slow.
+ * called different operations, or one skipped a call. notTraining: no step, collective, CPU time or output of any rank. blind: no reports, so the state is unknown.
+ * brokenSave: a launcher found a save broken, which is not reported. Others: what makes steps slow.
  */
 export const VERDICT_KINDS = [
   'hang',
@@ -20,6 +21,7 @@ export const VERDICT_KINDS = [
   'hostDataStall',
   'sharedDataStall',
   'badLoss',
+  'brokenSave',
 ] as const;
 /** One of {@link VERDICT_KINDS}. */
 export type VerdictKind = (typeof VERDICT_KINDS)[number];

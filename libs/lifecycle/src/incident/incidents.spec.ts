@@ -102,6 +102,17 @@ describe('what detectors see', () => {
     ]);
   });
 
+  it('is an incident for each broken save', () => {
+    const broken = (step: number): Finding =>
+      aFinding({ kind: 'CheckpointTrouble', ranks: [], subject: `s${step}`, evidence: { step, directory: 'd' } });
+    const seen = aTrainingJobSeen({ findings: [broken(20), broken(40)] });
+    const ids = incidentsAfter(seenAgain(seen)).map(({ id, action }) => [id, action]);
+    expect(ids).toEqual([
+      ['1.1-checkpointTrouble-s20', 'Advised'],
+      ['1.1-checkpointTrouble-s40', 'Advised'],
+    ]);
+  });
+
   it.each<[string, Partial<Finding>]>([
     ['of another epoch', { epoch: 2 }],
     ['of another incarnation', { incarnation: 2 }],

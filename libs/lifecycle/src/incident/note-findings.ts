@@ -70,10 +70,10 @@ function isKnownPast(last: Incident | undefined, { noticedAt }: Finding): boolea
  * ID of the finding's incident without a recurrence suffix. All stalls of a run share one, because the blamed rank may change; otherwise
  * each rank or group has its own.
  */
-function baseId({ epoch, incarnation, kind, ranks, group, node }: Finding): string {
+function baseId({ epoch, incarnation, kind, ranks, subject, group, node }: Finding): string {
   const run = `${epoch}.${incarnation}`;
   if (STANDS_STILL.includes(kind)) return `${run}-standsStill`;
-  const who = ranks.length > 0 ? `r${ranks.join('r')}` : (group ?? node ?? 'all');
+  const who = ranks.length > 0 ? `r${ranks.join('r')}` : (subject ?? group ?? node ?? 'all');
   return `${run}-${kind.charAt(0).toLowerCase()}${kind.slice(1)}-${who.replace(/[^A-Za-z0-9]/g, '').slice(0, 40) || 'all'}`;
 }
 

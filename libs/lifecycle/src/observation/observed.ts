@@ -248,6 +248,8 @@ export interface Finding {
   /** The node, if all these ranks are on one. */
   readonly node?: string;
   readonly group?: string;
+  /** Distinguishes findings of one kind that name neither ranks nor a group. */
+  readonly subject?: string;
   readonly message: string;
   readonly evidence: Readonly<Record<string, number | string>>;
   readonly operations?: readonly RankOperation[];

@@ -223,6 +223,15 @@ it.each<[what: string, view: RetentionView, why: RegExp]>([
   expect([deleted(view), whyKept(view, 10)]).toEqual([[], expect.stringMatching(why)]);
 });
 
+it('goes on beside a save whose files are gone, whatever a pod found of it', () => {
+  const absent = { since: '2026-01-01T00:00:00Z' };
+  const verification = { ...V2, verdict: 'incomplete' } as const;
+  const suspect = { reason: 'ContentDiffers', evidence: [] } as const;
+  const view = aView([{ step: 5, status: { absent, verification, suspect } }, ...TWO]);
+  expect(deleted(view)).toEqual([10]);
+  expect(whyKept(view, 5)).toBe('Its files were not found, and it stays for when they are there again.');
+});
+
 it('keeps the verified saves with the lowest loss, if the policy says so', () => {
   const view = aView([
     { step: 10, status: { progress: { loss: 2, lossStep: 10 } } },

@@ -50,9 +50,10 @@ export function planRetention(
 
 /** Why storage cannot be trusted now, as a clause; undefined: nothing speaks against it. */
 export function storageDoubt(job: TrainingJob | undefined, checkpoints: readonly Checkpoint[]): string | undefined {
-  const suspect = checkpoints.find(
-    (one) => one.status?.suspect !== undefined || (one.status?.state === 'Complete' && isFoundBroken(one)),
-  );
+  // Of a save whose files are gone it is known what it lacks.
+  const suspect = checkpoints
+    .filter(({ status }) => status?.absent === undefined)
+    .find((one) => one.status?.suspect !== undefined || (one.status?.state === 'Complete' && isFoundBroken(one)));
   if (suspect !== undefined) return `nothing is deleted while checkpoint ${suspect.metadata.name} is suspect`;
   const last = job?.status?.attempts?.at(-1);
   if (last === undefined) return undefined;
@@ -72,6 +73,8 @@ function byPolicy(checkpoints: readonly Checkpoint[], uses: Uses, policy: Checkp
   const verified = checkpoints.filter(({ metadata }) => reasons.has(metadata.name));
   return checkpoints.map((checkpoint) => {
     const because = reasons.get(checkpoint.metadata.name);
+    if (checkpoint.status?.absent !== undefined)
+      return kept(checkpoint, 'its files were not found, and it stays for when they are there again');
     if (because !== undefined) return kept(checkpoint, [...because].join('; '));
     return {
       checkpoint,

@@ -38,10 +38,14 @@ export function withVerdict({ spec, status }: Checkpoint, verdict: WorkerVerdict
   const isKept =
     before.verification !== undefined &&
     !isBroken &&
+    !(isFoundAgain(status, verification) && isFoundBroken({ status: before })) &&
     !isAsClose(verification.level, before.verification.level) &&
     // Files that changed since then were never read as closely.
     before.files?.sha256 === files?.sha256;
-  const suspect = isBroken && before.state === 'Complete' ? suspicionOf(before, evidenceOf(spec, verdict)) : undefined;
+  // What is not there says nothing of the storage, and no job resumes from it.
+  const isThere = before.absent === undefined;
+  const suspect =
+    isBroken && isThere && before.state === 'Complete' ? suspicionOf(before, evidenceOf(spec, verdict)) : undefined;
   const { suspect: _, ...unsuspected } = before;
   return {
     ...(doesClear(before, verification) ? unsuspected : before),

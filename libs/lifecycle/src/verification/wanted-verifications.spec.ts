@@ -24,6 +24,20 @@ it.each<[what: string, checkpoint: Checkpoint, want: readonly string[]]>([
   expect(wantedVerifications([checkpoint], 0).map(({ why, level }) => `${why} ${level}`)).toEqual(want);
 });
 
+describe('a save with signs that two saves are mixed', () => {
+  const withSigns = (level: 'V1' | 'V3', of = aCheckpoint()): Checkpoint => ({
+    ...of,
+    status: { state: 'Complete', verification: aVerification({ level, verdict: 'suspect' }) },
+  });
+  it.each<[what: string, checkpoint: Checkpoint, want: readonly string[]]>([
+    ['is read whole', withSigns('V1'), ['Suspected V3']],
+    ['is read whole once', withSigns('V3'), []],
+    ['is left to its user if it is adopted', withSigns('V1', adopted()), []],
+  ])('%s', (_what, checkpoint, want) => {
+    expect(wantedVerifications([checkpoint], 0).map(({ why, level }) => `${why} ${level}`)).toEqual(want);
+  });
+});
+
 describe('a conversion', () => {
   const orderedAt = '2026-01-01T00:10:00Z';
   const failedAt = '2026-01-01T00:20:00Z';

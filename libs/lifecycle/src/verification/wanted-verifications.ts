@@ -83,7 +83,7 @@ function adoptionOf(checkpoint: Checkpoint): WantedVerification | undefined {
 
 /**
  * One that a node found damaged, or that could not be loaded: another node reads all of its bytes once. If no other node has done so within an hour, the cluster
- * may have none: then the same node reads them again.
+ * may have none: then the same node reads them again. Or one with signs that two saves are mixed: any node reads all of its bytes once.
  */
 function doubtOf(checkpoint: Checkpoint, nowMs: number): WantedVerification | undefined {
   const { state, suspect, verification } = checkpoint.status ?? {};
@@ -94,7 +94,10 @@ function doubtOf(checkpoint: Checkpoint, nowMs: number): WantedVerification | un
   const isRead = verification?.by === 'Worker' && isAsClose(verification.level, 'V3');
   const isUnconfirmed = isFoundBroken(checkpoint) && nodes.size < 2;
   const isDoubted = suspect !== undefined && suspect.reason !== 'StorageUnavailable' && !isRead;
-  if (!isUnconfirmed && !isDoubted) return undefined;
+  // Shards of another save have right sizes and sums: only their SHA-256 shows them.
+  const hasSigns =
+    verification?.verdict === 'suspect' && !isAsClose(verification.level, 'V3') && !isAdopted(checkpoint);
+  if (!isUnconfirmed && !isDoubted && !hasSigns) return undefined;
   const node = isFoundBroken(checkpoint) ? verification?.node : undefined;
   if (node !== undefined) nodes.add(node);
   const isAlone = nodes.size === 1 && isFoundBroken(checkpoint) && isOld(verification, nowMs);
