@@ -35,6 +35,10 @@ def configuration(arguments: list[str]) -> Any:
 
         formats = {name: _value(one) for name, one in SAID['mixed_precision'].items()}
         config.mixed_precision = MixedPrecisionConfig(**formats)
+    if 'lora' in SAID:
+        from megatron.bridge.peft.lora import LoRA
+
+        config.peft = LoRA(**SAID['lora'])
     if resumed.load is not None:
         config.checkpoint.load = resumed.load
         config.checkpoint.ckpt_step = resumed.ckpt_step

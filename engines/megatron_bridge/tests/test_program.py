@@ -66,6 +66,16 @@ def test_overlap_of_a_recipe_is_taken_away_and_what_the_job_leaves_open_stays(pr
     assert config.optimizer.lr == 1.0
 
 
+def test_adapters_are_the_class_of_megatron_bridge(program, monkeypatch):
+    lora = types.ModuleType('megatron.bridge.peft.lora')
+    lora.LoRA = SimpleNamespace
+    monkeypatch.setitem(sys.modules, 'megatron.bridge.peft.lora', lora)
+    assert program(lora={'dim': 8, 'target_modules': ['linear_qkv']}).configuration([]).peft == SimpleNamespace(
+        dim=8, target_modules=['linear_qkv']
+    )
+    assert program().configuration([]).peft is None
+
+
 def test_a_resumed_start_loads_that_step_or_ends(program):
     checkpoint = program().configuration(['--load', '/saved', '--ckpt-step', '20']).checkpoint
     assert (checkpoint.load, checkpoint.ckpt_step, checkpoint.exit_on_missing_checkpoint) == ('/saved', 20, True)

@@ -1,4 +1,5 @@
 /** How does a job train? Batch, length, optimizer and learning rate. What is left out is the engine's own choice, where no default stands. */
+import { LoraSpec } from '@coxswain/layout';
 import { z } from 'zod';
 import { cel } from './cel.ts';
 
@@ -101,6 +102,7 @@ export const TrainingSpec = z
     weightDecay: z.number().min(0).max(10).default(0.1),
     seed: z.int().min(0).max(2_147_483_647).default(1234),
     precision: z.enum(['fp32', 'bf16']).default('bf16'),
+    lora: LoraSpec.optional().describe('Absent: all weights are trained.'),
   })
   .meta({
     id: 'TrainingSpec',

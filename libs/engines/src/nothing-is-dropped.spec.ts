@@ -35,6 +35,7 @@ const OF_PYTORCH: Words = {
   'layout.kernel.cudaGraphs': ['none'],
   'layout.kernel.attentionMask': ['causal'],
   'training.schedule.name': ['linear'],
+  'training.lora.dropout': [0],
   'data.format': ['jsonl'],
 };
 const OF_MEGATRON: Words = {
@@ -57,6 +58,7 @@ const OF_MEGATRON: Words = {
   'layout.kernel.cudaGraphs': ['none'],
   'layout.kernel.attentionMask': ['causal'],
   'layout.checkpointPolicy.format': ['torch_dist'],
+  'training.lora.dropout': [0],
   'layout.checkpointPolicy.optimizerReshard': ['none', 'data-parallel'],
 };
 

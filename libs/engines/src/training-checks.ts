@@ -47,3 +47,7 @@ export function rejectTwoOptimizers({ layout, training }: EffectiveSpec): Engine
 function plain(rate: number): string {
   return rate.toLocaleString('en-US', { useGrouping: false, maximumSignificantDigits: 6 });
 }
+
+/** What to do where an engine trains no adapters. */
+export const WITH_ADAPTERS =
+  'use engine hugging-face or megatron-bridge, which train adapters, or remove training.lora';

@@ -53,6 +53,12 @@ describe('a job as the planner sees it', () => {
     expect(view?.pinned.microBatchSize).toBe(want);
   });
 
+  it('trains adapters alone where the job has them', () => {
+    const lora = { rank: 16, targets: ['q_proj' as const] };
+    const view = plannerView(aPlannedJobSpec({ training: { steps: 1, globalBatchSize: 8, lora } }));
+    expect(view).toMatchObject({ lora });
+  });
+
   it('keeps everything that the engine does in one way only', () => {
     expect(plannerView(aPlannedJobSpec())?.pinned).toEqual({
       context: 1,

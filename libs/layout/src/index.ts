@@ -19,6 +19,8 @@ export { brokenSchemaRule } from './broken-schema-rule.ts';
 export { readLayout } from './read-layout.ts';
 export { checkJobLayout, checkLayoutDocument } from './check-document.ts';
 export type { DocumentFinding, ModelByName } from './check-document.ts';
+export { adapterParametersOfLayer, LoraSpec, resolveLoraAlpha, resolveLoraTargets } from './lora-adapters.ts';
+export type { LoraTarget } from './lora-adapters.ts';
 export { divisorsOf } from './nearest.ts';
 export { nearestWord } from './nearest-word.ts';
 export { describeProblem, schemaProblems } from './schema-problems.ts';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { degree } from './degree.ts';
 import { EngineOption } from './engine-option.ts';
 import { LAYOUT_ENGINES, NIC_KINDS } from './layout-facts.ts';
+import { LoraSpec } from './lora-adapters.ts';
 import { ModelShape } from './model-shape.ts';
 import { ParallelLayout } from './parallel-layout.ts';
 
@@ -58,6 +59,7 @@ const roleKeys = {
   engine: Engine.optional(),
   model: z.union([name, ModelShape, OtherModel]).optional().describe('A preset’s name, or the sizes.'),
   batch: Batch.optional(),
+  lora: LoraSpec.optional().describe('As training.lora of a TrainingJob. Absent: all weights are trained.'),
   layout: ParallelLayout,
   progressUnit: z.enum(['token', 'sample', 'epoch', 'step']).optional().describe('What the job counts. Absent: token.'),
   restoreFrom: z

@@ -3,7 +3,7 @@
  *
  * Callers build it from a layout and a model (`factsOfPlan`) or from a row of published measurements.
  */
-import type { ModelShape, NicKind, RECOMPUTED_MODULES } from '@coxswain/layout';
+import type { LoraSpec, ModelShape, NicKind, RECOMPUTED_MODULES } from '@coxswain/layout';
 import type { ClusterProfile } from './cluster-profile.ts';
 
 /** Formats of matrix products; see {@link Precision}. */
@@ -197,6 +197,8 @@ export interface RunFacts {
   readonly stepsPerCollection?: number;
   /** Only low-rank adapters are trained: no weight gradients of frozen matrices. */
   readonly loraRank: number;
+  /** Which layers have adapters. Absent: an average model with adapters of `loraRank` at every layer. */
+  readonly lora?: LoraSpec;
   readonly candidate: CandidateLayout;
   readonly globalBatchSize: number;
   /** Tokens per sample. */

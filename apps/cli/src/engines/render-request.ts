@@ -93,7 +93,7 @@ function fieldsOfJob(path: string): Fields {
 
 function fieldsOfLayout(path: string, { role, model: ofFlag }: RenderOptions, notes: string[]): Fields {
   const { document, ofPlan } = readLayoutDocument(path, role);
-  const { engine, layout, model, batch } = document;
+  const { engine, layout, model, batch, lora } = document;
   const release = engine?.version;
   const isKnown = engine !== undefined && knownRelease(engine) !== undefined;
   if (release !== undefined && !isKnown)
@@ -113,6 +113,7 @@ function fieldsOfLayout(path: string, { role, model: ofFlag }: RenderOptions, no
     training: defined({
       globalBatchSize: batch?.globalBatchSize,
       microBatchSize: ofPlan?.microBatchSize ?? batch?.microBatchSize,
+      lora,
     }),
     ...(document.mesh === undefined ? {} : meshFields(document.mesh, layout)),
   }) as Fields;

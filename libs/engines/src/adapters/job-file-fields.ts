@@ -1,4 +1,4 @@
-/** Lists the fields of a layout that a script of the user reads from the job file only. */
+/** Lists the fields of a layout, and the adapters, that a script of the user reads from the job file only. */
 import type { EffectiveSpec } from '@coxswain/api-types';
 import type { Json } from './check.ts';
 import { JOB_FILE } from './job-file.ts';
@@ -10,8 +10,9 @@ const ASKS_FOR_NOTHING: readonly Json[] = [1, false];
  * A note that names the fields; empty if everything was rendered elsewhere. `rendered` has dotted names; a name stands for all
  * fields below it.
  */
-export function jobFileFields({ layout }: EffectiveSpec, rendered: readonly string[]): readonly string[] {
-  const given = leaves(layout as unknown as Json, 'layout');
+export function jobFileFields({ layout, training }: EffectiveSpec, rendered: readonly string[]): readonly string[] {
+  const lora = training?.lora === undefined ? [] : ['training.lora'];
+  const given = [...leaves(layout as unknown as Json, 'layout'), ...lora];
   const isRendered = (name: string): boolean => rendered.some((one) => name === one || name.startsWith(`${one}.`));
   const alone = given.filter((name) => !isRendered(name));
   if (alone.length === 0) return [];

@@ -1,6 +1,6 @@
 /** Renders the length and the rates of training for Megatron-LM. */
 import { DEFAULT_MICRO_BATCH_SIZE, stepsOf } from '@coxswain/api-types';
-import { rejectRisingRate } from '../training-checks.ts';
+import { rejectRisingRate, WITH_ADAPTERS } from '../training-checks.ts';
 import { type MegatronJob, byDefault, flag, flagOf, kept, refuse, type RenderedField } from './rendered-field.ts';
 import { optimizerOf } from './state-arguments.ts';
 
@@ -20,6 +20,7 @@ export function trainingArguments(job: MegatronJob): readonly RenderedField[] {
     ...flag('training.weightDecay', '--weight-decay', training.weightDecay),
     ...optimizerArguments(job, training.optimizer),
     ...seedArguments(training.seed),
+    ...loraArguments(job),
     // The lines of steps are what is known of a rank without a hook.
     ...byDefault('--log-interval', 1),
   ];
@@ -102,6 +103,13 @@ const BETAS: Readonly<Record<string, Numbers>> = {
   lion: { beta1: '--lion-beta1', beta2: '--lion-beta2' },
   muon: { ...ADAM, momentum: '--muon-momentum' },
 };
+
+/** Megatron-LM has no adapters; Megatron-Bridge has a section of its configuration for them (lora.ts). */
+function loraArguments({ engine, spec }: MegatronJob): readonly RenderedField[] {
+  if (spec.training?.lora === undefined) return [];
+  if (engine === 'megatron-bridge') return kept('training.lora');
+  return refuse('engine-lacks-word', 'training.lora', 'Megatron-LM trains no adapters', WITH_ADAPTERS);
+}
 
 /** megatron/training/initialize.py, _set_random_seed. */
 function seedArguments(seed: number): readonly RenderedField[] {

@@ -6,6 +6,7 @@ import { ownerOfSetting } from '../adapters/megatron-bridge/overrides.ts';
 import type { Json } from '../adapters/check.ts';
 import { ownerOf as ownerInTrainer } from '../adapters/hugging-face/owners.ts';
 import trainer from '../adapters/hugging-face/options-v5.23.0.json' with { type: 'json' };
+import { ownerOfLora } from '../adapters/hugging-face/lora-arguments.ts';
 import { ownerOf as ownerInTitan, titanOptions } from '../adapters/torchtitan/arguments.ts';
 import { ownerOf as ownerInMegatron } from '../megatron/owned-options.ts';
 import { megatronRelease } from '../megatron/releases.ts';
@@ -73,7 +74,8 @@ const CARRIERS: Readonly<Partial<Record<EngineName, Carrier>>> = {
     known: () => Object.keys(trainer.options),
     rendered: (run, name) =>
       name.includes('.') ? at(jsonFile(run, DEEPSPEED_FILE), name) : trainerArgument(run.command, name),
-    ownerOf: (name) => (name.includes('.') ? ownerInDeepSpeed(name) : ownerInTrainer(name)),
+    ownerOf: (name, spec) =>
+      name.includes('.') ? ownerInDeepSpeed(name) : (ownerOfLora(name, spec) ?? ownerInTrainer(name)),
     pass: (run, options) => {
       const inFile = options.filter(({ name }) => name.includes('.'));
       const rest = options.filter(({ name }) => !name.includes('.'));

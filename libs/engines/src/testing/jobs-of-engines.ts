@@ -66,6 +66,15 @@ const OF_SCRIPTS: readonly (readonly [string, Job])[] = [
   ['of stage 3', { ...base, engine: scripts, layout: { ...degrees, states: { zeroStage: 3 } } }],
   ['of copies', { ...base, engine: { ...scripts, name: 'hugging-face' }, layout: copies }],
   [
+    'with adapters',
+    {
+      ...base,
+      engine: { ...scripts, name: 'hugging-face' },
+      training: { ...base.training, lora: { rank: 777 } },
+      layout: copies,
+    },
+  ],
+  [
     'with FSDP',
     { ...base, engine: { ...scripts, name: 'hugging-face' }, layout: { ...copies, states: { zeroStage: 3 } } },
   ],
@@ -118,7 +127,21 @@ function ofMegatron(engine: (typeof MEGATRONS)[number], capability: (typeof OF_M
   return { engine: engine.name, what, job: { ...specOf(draft), engine } };
 }
 
+function withAdapters(): JobOfEngine {
+  const draft = aDraft();
+  const { training, ...spec } = specOf(draft);
+  const initialWeights = { claimName: 'weights', path: 'base', format: 'torch_dist' } as const;
+  const job = {
+    ...spec,
+    engine: { name: 'megatron-bridge', image: 'x' },
+    initialWeights,
+    training: { ...training, lora: { rank: 777 } },
+  };
+  return { engine: 'megatron-bridge', what: 'with adapters', job };
+}
+
 export const JOBS_OF_ENGINES: readonly JobOfEngine[] = [
   ...OF_SCRIPTS.map(([what, job]) => ({ engine: job.engine.name, what, job: TrainingJobSpec.parse(job) })),
   ...MEGATRONS.flatMap((engine) => OF_MEGATRON.map((capability) => ofMegatron(engine, capability))),
+  withAdapters(),
 ];

@@ -1,5 +1,5 @@
 /** Assumptions of a prediction about what the request leaves open. */
-import { LAYOUT_ENGINES } from '@coxswain/layout';
+import { LAYOUT_ENGINES, resolveLoraTargets } from '@coxswain/layout';
 import { GIB_BYTES } from '@coxswain/units';
 import type { PlanRequest } from '../contract.ts';
 import type { ClusterFacts } from '../facts.ts';
@@ -33,6 +33,7 @@ export function assumptionsOf(resolved: ResolvedRequest): string[] {
   assumed.push(
     run.flashAttention ? 'FlashAttention' : 'attention without FlashAttention',
     `gradients summed in ${run.gradientBytes} bytes, Adam with fp32 master weights and moments`,
+    ...loraAssumed(run),
     'sequence parallelism wherever tensor parallelism is above 1',
     'gradient reduction and parameter gathering overlap with computation',
     'samples of equal length, and no waiting for data',
@@ -45,6 +46,12 @@ export function assumptionsOf(resolved: ResolvedRequest): string[] {
     assumed.push('no deadline, so only the cost counts and not the training time');
   assumed.push(...countsAssumed(resolved));
   return assumed;
+}
+
+function loraAssumed({ lora }: ResolvedRequest['run']): readonly string[] {
+  if (lora === undefined) return [];
+  const where = resolveLoraTargets(lora).join(', ');
+  return [`adapters of rank ${lora.rank} at ${where}; frozen weights have no gradients and no optimizer states`];
 }
 
 /** The searched numbers of GPUs, if a plan may use fewer than all. */

@@ -66,6 +66,14 @@ describe('memoryFactsOf', () => {
     expect(memoryFactsOf(aRun({ loraRank })).trainedShare).toBe(share);
   });
 
+  it('stated adapters are counted matrix by matrix, and their own weights are held', () => {
+    const lora = { rank: 2, targets: ['q_proj' as const] };
+    const { model, trainedShare, adapterShare, parameters } = memoryFactsOf(aRun({ loraRank: 2, lora }));
+    const ofLayer = 2 * (model.hiddenSize + model.attentionHeads * model.headDim);
+    expect(trainedShare).toBe((model.layers * ofLayer) / parameters.total);
+    expect(adapterShare).toBe(trainedShare);
+  });
+
   const distopt = { zeroStage: 1, zeroImplementation: 'distopt' } as const;
   it.each<[string, Parameters<typeof aRun>[0], number]>([
     ['gradients in fp32 are not copied', {}, 0],

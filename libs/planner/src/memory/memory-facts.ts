@@ -1,6 +1,5 @@
 /** Inputs of the memory of a run, computed once for all ranks of its pipeline. */
-import type { ModelShape } from '@coxswain/layout';
-
+import { adapterParametersOfLayer, type ModelShape } from '@coxswain/layout';
 import { reducesEachMicroBatch, type CandidateLayout, type RunFacts } from '../facts.ts';
 import { activationFactsOf, layerActivationsOf, type ActivationFacts, type LayerActivations } from './activations.ts';
 import { parametersOf, type ModelParameters } from './parameters.ts';
@@ -46,6 +45,8 @@ export interface MemoryFacts {
   readonly boundaryBytes: number;
   /** Share of the parameters that is trained. */
   readonly trainedShare: number;
+  /** Weights of stated adapters, as a share of the frozen ones. */
+  readonly adapterShare: number;
   /** Copies that the optimizer step makes, per parameter that a GPU holds. */
   readonly stepCopyBytes: { readonly dense: number; readonly expert: number };
 }
@@ -83,9 +84,23 @@ export function memoryFactsOf(run: RunFacts): MemoryFacts {
     lossBytes: logitBytesOf(run, facts, profile) + 2 * facts.elementBytes * elements,
     embeddingMaskBytes: model.dropout ? elements : 0,
     boundaryBytes: facts.elementBytes * elements,
-    trainedShare: run.loraRank > 0 ? Math.min(1, (ADAPTER_SHARE_PER_RANK * run.loraRank) / model.hiddenSize) : 1,
+    trainedShare: trainedShareOf(run),
+    adapterShare: run.lora === undefined ? 0 : trainedShareOf(run),
     stepCopyBytes: stepCopyBytesOf(run, profile, degrees),
   };
+}
+
+/** Adapters as a share of all parameters; 1 if all are trained. Layers of other kinds than attention have adapters of an average size. */
+function trainedShareOf({ loraRank, lora, model }: RunFacts): number {
+  if (loraRank === 0) return 1;
+  const parameters = parametersOf(model);
+  const isPlain = model.latentAttention === undefined && model.layerPattern === undefined;
+  if (lora === undefined || !isPlain) return Math.min(1, (ADAPTER_SHARE_PER_RANK * loraRank) / model.hiddenSize);
+  const adapters = parameters.kindOfLayer.reduce((sum, kind) => {
+    const isOfExperts = parameters.kinds[kind]?.feedForward === 'experts';
+    return sum + adapterParametersOfLayer(lora, model, isOfExperts);
+  }, 0);
+  return Math.min(1, adapters / parameters.total);
 }
 
 const NO_ACTIVATIONS: LayerActivations = { kept: 0, transient: 0 };

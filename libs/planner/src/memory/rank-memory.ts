@@ -48,7 +48,8 @@ export function rankMemoryOf(
   const held = contents.parameters;
   const densely = held.dense + held.vocabulary;
   const quantized = candidate.zeroStage === 3 ? 0 : held.quantized * memory.quantizedBytes;
-  const allWeights = densely * dense.weights + held.expert * expert.weights + quantized;
+  const frozen = densely * dense.weights + held.expert * expert.weights;
+  const allWeights = frozen * (1 + memory.adapterShare) + quantized;
   const allOptimizer = (densely * dense.optimizer + held.expert * expert.optimizer) * trainedShare;
   const gradients = (densely * dense.gradients + held.expert * expert.gradients) * trainedShare;
   const { kept, transient, largest } = contents.activations;

@@ -62,7 +62,8 @@ export function resolveRequest(asked: PlanRequest): ResolvedRequest {
     precision: precisionOf(request),
     flashAttention: [gpu, ...presets].every(hasFlashAttention),
     gradientBytes: bytesOfGradient(plannedGradientsOf({ ...request, precision: precisionOf(request) })),
-    loraRank: 0,
+    loraRank: request.lora?.rank ?? 0,
+    ...(request.lora === undefined ? {} : { lora: request.lora }),
     globalBatchSize: request.globalBatchSize,
     sequenceLength: request.sequenceLength,
   };

@@ -35,6 +35,11 @@ export const HUGGING_FACE_GUIDE: EngineGuide = {
     { field: 'training.weightDecay', to: '--weight_decay' },
     { field: 'training.seed', to: '--seed' },
     { field: 'training.precision', to: '--bf16' },
+    {
+      field: 'training.lora',
+      to: '--use_peft, --lora_r, --lora_alpha, --lora_dropout, --lora_target_modules',
+      note: 'of ModelConfig of TRL; other scripts read job.json',
+    },
     { field: 'checkpoint.everySteps', to: '--save_steps' },
     { field: 'model', to: 'job.json' },
     { field: 'data', to: 'job.json' },

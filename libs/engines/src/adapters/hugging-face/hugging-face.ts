@@ -16,6 +16,7 @@ import { scriptOf } from '../script.ts';
 import { userEnvironment } from '../user-environment.ts';
 import { ownerOf } from './owners.ts';
 import options from './options-v5.23.0.json' with { type: 'json' };
+import { loraArguments, statedTwice } from './lora-arguments.ts';
 import { variableRefusal } from './owned-variables.ts';
 import { isDeepSpeed, isFsdp, REFUSALS } from './refusals.ts';
 import { trainingArguments } from './training-arguments.ts';
@@ -32,6 +33,7 @@ export function renderHuggingFace(spec: EffectiveSpec): Rendering {
   const refusal =
     unsupportedOption('hugging-face', layout) ??
     firstRefusal(REFUSALS, spec) ??
+    statedTwice(spec) ??
     variableRefusal(engine) ??
     commandRefusal(engine.command ?? [], ownerOf) ??
     argumentRefusal(engine.args ?? [], {
@@ -47,7 +49,13 @@ export function renderHuggingFace(spec: EffectiveSpec): Rendering {
   return {
     kind: 'rendered',
     release: engine.release ?? release,
-    command: [...script.program, ...flags(trainingArguments(spec)), ...shardingFlags(spec), ...script.args],
+    command: [
+      ...script.program,
+      ...loraArguments(spec),
+      ...flags(trainingArguments(spec)),
+      ...shardingFlags(spec),
+      ...script.args,
+    ],
     startedBy: engine.startedBy ?? 'launcher',
     resumeArgs: checkpoint === undefined ? [] : [`--resume_from_checkpoint=$(${RANK_ENV.resumeFrom})`],
     files: [...shardingFiles(spec), jobFile(spec)],
@@ -111,7 +119,10 @@ function notesOf(spec: EffectiveSpec): readonly string[] {
     ...(spec.model === undefined && spec.data === undefined
       ? []
       : ['The script takes model and data from its own arguments, which can hold placeholders, or from job.json.']),
-    ...jobFileFields(spec, RENDERED_FIELDS),
+    ...(spec.training?.lora === undefined
+      ? []
+      : ['The script reads training.lora from the arguments of TRL’s ModelConfig, or from job.json.']),
+    ...jobFileFields(spec, [...RENDERED_FIELDS, 'training.lora']),
     ...ignoredFields(layout),
   ];
 }

@@ -26,6 +26,7 @@ const OWN: readonly FieldMapping[] = [
   { field: 'layout.dataParallelDegree', to: 'WORLD_SIZE', note: 'what the other degrees leave of it' },
   { field: 'layout.kernel.precision', to: 'mixed_precision', note: 'fp8 is scaled by tensor as it is' },
   { field: 'training.precision', to: 'mixed_precision' },
+  { field: 'training.lora', to: 'peft', note: 'needs initialWeights' },
   { field: 'training.seed', to: 'rng.seed, dataset.random_seed', note: '1 or more' },
   { field: 'data.path', to: 'dataset.blend', note: 'prefix of .bin and .idx' },
   { field: 'data.paths', to: 'dataset.blend', note: 'with their weights' },

@@ -13,6 +13,7 @@ import { decidedBy } from './decided.ts';
 import { bridgeRelease, type Provider } from './fields.ts';
 import { limitRefusal } from './limits.ts';
 import { overrideRefusal } from './overrides.ts';
+import { bridgeLora, loraRefusal } from './lora.ts';
 import { mixedPrecision } from './precision.ts';
 import program from './program.generated.json' with { type: 'json' };
 import { type Settings, settingsOfFlag } from './settings.ts';
@@ -31,6 +32,7 @@ export function renderMegatronBridge(spec: EffectiveSpec, context: RenderContext
   const configuration = configurationOf(job, fields);
   const refusal =
     fieldRefusals(job, fields)[0] ??
+    loraRefusal(job) ??
     limitRefusal(job, configuration.fields, configuration.provider) ??
     overrideRefusal(job, configuration.owners) ??
     variableRefusal(spec, variablesOf(fields));
@@ -105,6 +107,7 @@ function configurationOf(job: MegatronJob, fields: readonly RenderedField[]): Br
       sizes: recipe === undefined ? undefined : sizesOf(merged(flags.filter(isOfModel), job)),
       settings: placed(withoutData(settings, spec)),
       mixed_precision: mixedPrecision(fields, isPrecise),
+      lora: bridgeLora(job),
     }),
     fields: inSettings,
     provider,
