@@ -52,7 +52,12 @@ def build(llama: bool) -> torch.nn.Module:
 
 
 def converted(checkpoint: Path, into: Path) -> Path:
-    """The checkpoint as DeepSpeed's own converter writes it for any number of ranks; rank 0 makes it, the others wait."""
+    """The checkpoint as DeepSpeed's own converter writes it for any number of ranks; rank 0 makes it, the others wait.
+
+    Coxswain may have converted it before: the converter takes no universal checkpoint.
+    """
+    if (checkpoint / 'zero').is_dir():
+        return checkpoint
     universal = into / f'{checkpoint.name}_universal'
     if torch.distributed.get_rank() == 0:
         into.mkdir(parents=True, exist_ok=True)

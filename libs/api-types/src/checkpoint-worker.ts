@@ -108,6 +108,8 @@ export const ConversionAnswer = z.object({
     ),
   /** Why it failed, in whole sentences. */
   message: z.string().max(512).optional(),
+  /** It failed because of the target, which is full or holds something else. Then nothing is said of the source. */
+  isTargetUnusable: z.boolean().optional(),
   /** Of the new save; absent: it is not complete, or the save that it was made from has no manifest. */
   manifestSha256: z.string().max(64).optional(),
   readBytes: z.int().min(0),

@@ -52,6 +52,7 @@ export { knownSave, type KnownSave, type LoadTarget } from './loads/known-save.t
 export { describeLoadRefusal } from './loads/load-refusal.ts';
 export {
   conversionFormat,
+  type ConvertedPlace,
   describeConversion,
   neededConversion,
   type NeededConversion,

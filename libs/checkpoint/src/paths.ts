@@ -26,11 +26,14 @@ export function saveDirectoryOf(job: Pick<TrainingJob, 'metadata' | 'spec'>, fen
   return base === '' ? own : `${base}/${own}`;
 }
 
+/** Which run saved a Checkpoint, and where. */
+export type SavePlace = Pick<Checkpoint['spec'], 'jobName' | 'jobUid' | 'path' | 'epoch' | 'incarnation'>;
+
 /**
  * Whether the path is that of a save in the directory of the run that the Checkpoint names. Everything else, such as a folder that a user wrote, is not
  * Coxswain's to delete.
  */
-export function isOwnSave({ jobName, jobUid, path, ...fence }: Checkpoint['spec']): boolean {
+export function isOwnSave({ jobName, jobUid, path, ...fence }: SavePlace): boolean {
   const run = runDirectory({ name: jobName, uid: jobUid }, fence);
   const at = `/${path}/`.indexOf(`/${run}/`);
   const below = at < 0 ? '' : path.slice(at + run.length + 1);

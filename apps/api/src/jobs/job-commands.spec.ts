@@ -169,9 +169,10 @@ describe('resume from a place', () => {
 describe('resume at another layout', () => {
   const layout = aLayout({ tensorParallelDegree: 2, dataParallelDegree: 2 });
   const dp4 = aLayout({ dataParallelDegree: 4 });
+  const own = { jobName: 'a', jobUid: 'b', epoch: 1, path: 'a-b/epoch-1/save' };
   const save = (step: number, format: string, optimizerSharding?: string): KnownCheckpoint => ({
     ...{ name: `save-${step}`, step, state: 'Complete', message: null },
-    spec: { jobName: 'a', format, layout, bytes: 1 },
+    spec: { ...own, format, layout, bytes: 1 },
     contents: optimizerSharding === undefined ? null : ({ optimizerSharding } as KnownCheckpoint['contents'] & object),
   });
   const bound = save(20, 'torch_dist', 'dp_reshardable');
@@ -179,7 +180,7 @@ describe('resume at another layout', () => {
   const adopted: KnownCheckpoint = {
     ...bound,
     step: 900,
-    spec: { jobName: '', format: 'torch_dist', layout, bytes: 1 },
+    spec: { ...own, jobName: '', format: 'torch_dist', layout, bytes: 1 },
   };
   const damaged: KnownCheckpoint = { ...bound, name: 'save-30', step: 30, state: 'Damaged' };
 

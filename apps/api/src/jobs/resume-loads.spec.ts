@@ -6,8 +6,10 @@ import { judgeLoads } from './resume-loads.ts';
 const layout = aLayout({ tensorParallelDegree: 2, dataParallelDegree: 2 });
 const four = aLayout({ dataParallelDegree: 4 });
 const two = aLayout({ dataParallelDegree: 2 });
+/** Where the job saves. */
+const own = { jobName: 'a', jobUid: 'b'.repeat(36), epoch: 1, path: 'a-bbbbbbbb/epoch-1/global_step20' };
 const saved = (format: string, optimizerSharding?: string): Parameters<typeof judgeLoads>[0] => ({
-  spec: { jobName: 'a', format, layout, bytes: 1 },
+  spec: { ...own, format, layout, bytes: 1 },
   contents: optimizerSharding === undefined ? null : { ...someContents(), optimizerSharding },
 });
 
@@ -33,16 +35,22 @@ describe('the answer whether a checkpoint loads', () => {
     ],
     [
       'of DeepSpeed at another number of ranks has the size and the time of its conversion',
-      [{ spec: { jobName: 'a', format: 'deepspeed', layout: four, bytes: 3.5e9 } }, two],
+      [{ spec: { ...own, format: 'deepspeed', layout: four, bytes: 3.5e9 } }, two],
       /go on with the layout that saved it, or convert it .* It needs conversion: 3\.3 GiB, about 9\.5 s\. A pod converts it before GPUs are held\.$/,
       { verdict: 'needs conversion', isRefused: false },
+    ],
+    [
+      'of DeepSpeed beside files of a user is refused',
+      [{ spec: { ...own, path: 'of-a-user/global_step20', format: 'deepspeed', layout: four, bytes: 3.5e9 } }, two],
+      /or convert it and set layout\.checkpointPolicy\.format to deepspeed-universal\.$/,
+      { verdict: 'needs conversion', isRefused: true },
     ],
     [
       'of DeepSpeed in a bucket is refused there',
       [
         {
           spec: {
-            ...{ jobName: 'a', format: 'deepspeed', layout: four, bytes: 3.5e9 },
+            ...{ ...own, format: 'deepspeed', layout: four, bytes: 3.5e9 },
             bucket: { uri: 's3://training/runs', region: 'eu-central-1' },
           },
         },

@@ -8,6 +8,7 @@ import {
   SCRATCH,
 } from '@coxswain/api-types';
 import {
+  type ConvertedPlace,
   describeConversion,
   describeLoadRefusal,
   isFoundBroken,
@@ -26,7 +27,7 @@ export interface KnownCheckpoint {
   readonly state: NonNullable<Checkpoint['status']>['state'];
   readonly message: string | null;
   /** Absent: nothing is judged. */
-  readonly spec?: Pick<Checkpoint['spec'], 'format' | 'layout' | 'bytes' | 'jobName' | 'bucket'>;
+  readonly spec?: ConvertedPlace & Pick<Checkpoint['spec'], 'format' | 'layout' | 'bytes'>;
   readonly contents?: CheckpointContents | null;
   readonly verification?: NonNullable<Checkpoint['status']>['verification'] | null;
 }

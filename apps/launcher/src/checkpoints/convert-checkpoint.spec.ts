@@ -165,6 +165,14 @@ describe('a conversion of kind Reshard', () => {
 });
 
 describe('the answer of a conversion', () => {
+  it('is absent if the pod has to end before', async () => {
+    const log = join(root, 'log');
+    const order = JSON.stringify({ kind: 'Reshard', source, target, ranks: 3 });
+    const ended = runConversion({ COXSWAIN_TERMINATION_LOG: log, COXSWAIN_CONVERSION: order });
+    process.emit('SIGTERM');
+    expect([await ended, existsSync(log)]).toEqual([143, false]);
+  });
+
   it('is the termination message, and fits into it whatever the order was', async () => {
     const log = join(root, 'log');
     const names = { COXSWAIN_TERMINATION_LOG: log };

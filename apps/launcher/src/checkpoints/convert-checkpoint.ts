@@ -1,6 +1,7 @@
 /** Converts a save in a pod of its own, for the operator. The termination message is the answer. */
 import { writeFileSync } from 'node:fs';
 import { lstat, mkdir } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { type ConversionAnswer, ConversionOrder, POD_ENV, POD_PATHS } from '@coxswain/api-types';
 import { areNested, DirectoryStore } from '@coxswain/checkpoint-store';
 import { safeText } from '@coxswain/safe-text';
@@ -8,10 +9,12 @@ import { formatBytes } from '@coxswain/units';
 import { convertToUniversal } from './convert-to-universal.ts';
 import { countedStore, type Transfer } from './counted-store.ts';
 import { reshardCheckpoint } from './reshard-checkpoint.ts';
+import { TargetUnusable } from './universal-target.ts';
 
 const MAX_MESSAGE_CHARACTERS = 512;
 /** Between two lines of progress. */
 const PROGRESS_MS = 10_000;
+const STOPPED = 128 + constants.signals.SIGTERM;
 
 /** Where the progress goes, what the time is, and when to end. */
 export interface ConversionTools {
@@ -24,7 +27,10 @@ export interface ConversionTools {
   readonly universalConverter?: readonly string[];
 }
 
-/** Follows the order and returns the exit code. An answer that says why nothing was converted is one too. */
+/**
+ * Follows the order and returns the exit code. An answer that says why nothing was converted is one too. A pod that has to end before gives none: its node
+ * is drained or its time is over, which says nothing of the save, and the operator starts another one.
+ */
 export async function runConversion(environment: NodeJS.ProcessEnv): Promise<number> {
   const stop = new AbortController();
   process.once('SIGTERM', () => stop.abort(new Error('The pod was asked to end.')));
@@ -34,6 +40,7 @@ export async function runConversion(environment: NodeJS.ProcessEnv): Promise<num
     signal: stop.signal,
     environment,
   });
+  if (answer.state === 'Failed' && stop.signal.aborted) return STOPPED;
   writeFileSync(environment['COXSWAIN_TERMINATION_LOG'] ?? POD_PATHS.terminationMessage, JSON.stringify(answer));
   return 0;
 }
@@ -53,7 +60,8 @@ export async function convertCheckpoint(text: string, tools: ConversionTools): P
     return { state: 'Converted', ...(manifestSha256 === undefined ? {} : { manifestSha256 }), ...measured() };
   } catch (error) {
     const message = safeText(error instanceof Error ? error.message : String(error), MAX_MESSAGE_CHARACTERS);
-    return { state: 'Failed', message, ...measured() };
+    const isOfTarget = error instanceof TargetUnusable ? { isTargetUnusable: true } : {};
+    return { state: 'Failed', message, ...isOfTarget, ...measured() };
   }
 }
 
@@ -93,7 +101,7 @@ async function requirePlaces({ source, target }: ConversionOrder): Promise<void>
   const [from, to] = [await kindOf(source), await kindOf(target)];
   if (from !== 'directory') throw new Error(`The source ${source} is ${from}. Name the directory of a save.`);
   if (to !== 'directory' && to !== 'absent')
-    throw new Error(`The target ${target} is ${to}. Name an empty directory, or one that does not exist.`);
+    throw new TargetUnusable(`The target ${target} is ${to}. Name an empty directory, or one that does not exist.`);
   if (await areNested(source, target))
     throw new Error(`${target} and ${source} are one in the other. Name a target outside of the source.`);
   await mkdir(target, { recursive: true });

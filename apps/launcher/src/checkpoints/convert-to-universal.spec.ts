@@ -1,5 +1,7 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { truncateSync, watch, writeFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -148,6 +150,29 @@ describe('a conversion of kind DeepSpeedUniversal', () => {
     expect(filesIn(target).filter((name) => name.startsWith('.'))).toEqual([]);
   });
 
+  it.each<[string, boolean | undefined]>([
+    ['a full target', true],
+    ['a source that rotted', undefined],
+  ])('says of %s whether the target is the reason', async (what, isTargetUnusable) => {
+    if (what === 'a full target') {
+      mkdirSync(target);
+      writeFileSync(join(target, 'notes.txt'), 'mine');
+    } else rot();
+    const answer = await convert();
+    expect([answer.state, answer.isTargetUnusable]).toEqual(['Failed', isTargetUnusable]);
+  });
+
+  it('reads nothing of a source that does not fit, after it has made room', async () => {
+    mkdirSync(join(target, '.coxswain-draft-killed'), { recursive: true });
+    // A hole: it has a size and takes no room.
+    truncateSync(join(source, OPTIMIZER), 2 ** 43);
+    expect(await convert()).toMatchObject({
+      ...{ state: 'Failed', isTargetUnusable: true, readBytes: 0 },
+      message: expect.stringMatching(/ free, and the conversion writes up to .*Make room/) as string,
+    });
+    expect(filesIn(target)).toEqual([]);
+  });
+
   it('does not go over the conversion of another save', async () => {
     await convert();
     writeFileSync(join(source, 'zero_to_fp32.py'), 'another save under the same name');
@@ -241,7 +266,11 @@ describe('the process of a converter', () => {
     ['has to end with its pod', { limitMs: 600_000, isStopped: true }, /^The pod was asked to end\.$/],
   ])('is ended with all processes that it started if it %s', async (_what, { limitMs, isStopped }, message) => {
     const stop = new AbortController();
-    const program = `require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => 0, 1e6)'], { stdio: 'inherit' }); setInterval(() => 0, 1e6)`;
+    // Its process says that it runs, and that it was left alone.
+    const worker = `const { writeFileSync } = require('node:fs'); writeFileSync('runs', ''); setTimeout(() => writeFileSync('left', ''), 5_000)`;
+    const program = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(worker)}], { stdio: 'inherit' }); setInterval(() => 0, 1e6)`;
+    const changes = watch(root);
+    const workerRuns = once(changes, 'change');
     const run = runConverter({
       command: [process.execPath, '-e', program],
       directory: root,
@@ -250,8 +279,13 @@ describe('the process of a converter', () => {
       signal: stop.signal,
       onTick: () => undefined,
     });
-    if (isStopped) stop.abort(new Error('The pod was asked to end.'));
+    if (isStopped) {
+      await workerRuns;
+      stop.abort(new Error('The pod was asked to end.'));
+    }
     // It settles once its output is closed, and each of its processes holds that open.
     await expect(run).rejects.toThrow(message);
+    changes.close();
+    expect(filesIn(root)).not.toContain('left');
   });
 });

@@ -24,7 +24,7 @@ import { manifestSha256, writeManifest } from './converted-manifest.ts';
 import { runConverter } from './converter-process.ts';
 import type { Transfer } from './counted-store.ts';
 import { memoryRoom } from './memory-room.ts';
-import { UniversalTarget } from './universal-target.ts';
+import { TargetUnusable, UniversalTarget } from './universal-target.ts';
 
 /** The converter as a program of the engine's image. */
 const CONVERTER = ['python3', '-m', UNIVERSAL_CONVERTER] as const;
@@ -59,14 +59,15 @@ export async function convertToUniversal(work: UniversalWork): Promise<string | 
     if (problem !== undefined) throw new Error(`${work.target} holds the result of an earlier conversion: ${problem}`);
     return await manifestSha256(new DirectoryStore(work.target));
   }
-  const save = { files, look: await lookAt(source, signal) };
-  const refusal = describeUnconvertible(save);
-  if (refusal !== undefined) throw new Error(`${source.location} is not converted. ${refusal}`);
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  // What an earlier run left takes room.
   await target.begin();
   let manifest: string | undefined;
   try {
     await requireRoom(work.target, converterScratchBytes(bytes));
+    const save = { files, look: await lookAt(source, signal) };
+    const refusal = describeUnconvertible(save);
+    if (refusal !== undefined) throw new Error(`${source.location} is not converted. ${refusal}`);
     await convertInto(target.draft, save, { ...work, bytes });
     const result = new DirectoryStore(join(target.draft, RESULT));
     const made = await lookAt(result, signal);
@@ -122,12 +123,12 @@ async function bytesIn(store: CheckpointStore): Promise<number> {
   return (await store.list()).reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** A conversion that fails at its end costs as much as one that succeeds. */
+/** Before the save is read: a conversion that fails at its end costs as much as one that succeeds. */
 async function requireRoom(directory: string, needed: number): Promise<void> {
   const { bavail, bsize } = await statfs(directory);
   const free = bavail * bsize;
   if (free < needed)
-    throw new Error(
+    throw new TargetUnusable(
       `${directory} has ${formatBytes(free)} free, and the conversion writes up to ${formatBytes(needed)}. Make room, or name a target on another volume.`,
     );
 }

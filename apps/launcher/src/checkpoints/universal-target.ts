@@ -20,6 +20,9 @@ const CHANGES: TargetChanges = {
   rm: (path) => rm(path, { recursive: true, force: true }),
 };
 
+/** The target holds something else or has no room. That says nothing of the save that is to be converted. */
+export class TargetUnusable extends Error {}
+
 /** Folders that are not published. Those of a converter that was killed stay until the next one comes. */
 const DRAFT = /^\.coxswain-draft-/;
 const FILES_AT_ONCE = 16;
@@ -56,10 +59,10 @@ export class UniversalTarget {
     const others = names.filter((name) => !DRAFT.test(name));
     const isOwn = names.includes(CONVERSION_FILE);
     if (names.includes(UNIVERSAL_FOLDER) && isOwn)
-      throw new Error(`${this.#directory} already holds another save. Name an empty directory.`);
+      throw new TargetUnusable(`${this.#directory} already holds another save. Name an empty directory.`);
     const other = others.find((name) => !isOwn || !isPartOfConversion(name));
     if (other !== undefined)
-      throw new Error(`${this.#directory} is not empty: it holds ${other}. Name an empty directory.`);
+      throw new TargetUnusable(`${this.#directory} is not empty: it holds ${other}. Name an empty directory.`);
     await this.#changes.mkdir(this.draft);
     // By a rename first, so that a converter that still runs finds nothing to publish instead of a part of it.
     for (const [index, name] of [...drafts, ...others].entries()) {

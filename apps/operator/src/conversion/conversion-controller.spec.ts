@@ -198,6 +198,18 @@ describe('what was converted', () => {
     expect([world.conversion?.droppedAt !== undefined, world.errors]).toEqual([isDropped, []]);
   });
 
+  it('is deleted an hour after it was found broken, although its job names it, so that it is made again', async () => {
+    const world = await done();
+    const at = world.script.clock.now().toISOString();
+    const verification = { level: 'V2', verdict: 'damaged', at, by: 'Worker', readBytes: 1, findings: [] };
+    await world.change(world.converted, { status: { state: 'Complete', verification } });
+    await world.reconcile();
+    expect(world.conversion?.droppedAt).toBeUndefined();
+    await world.script.clock.advance(3_600_000);
+    await world.reconcile();
+    expect(world.conversion?.droppedAt).toBeDefined();
+  });
+
   it('is not cleaned up again at once if its files could not be deleted, and says why', async () => {
     const world = await begun();
     await world.want(false);

@@ -12,7 +12,7 @@ import {
   POD_ENV,
   POD_PATHS,
 } from '@coxswain/api-types';
-import { convertedPath } from '@coxswain/checkpoint';
+import { convertedPath, converterLimitMs } from '@coxswain/checkpoint';
 import { worldSize } from '@coxswain/layout';
 import { trainerImageOf, withUnprivilegedUser } from '@coxswain/runtime';
 import { launcherDelivery } from '../training-job/launcher-delivery.ts';
@@ -66,7 +66,7 @@ export function conversionPod(converted: Checkpoint, source: Checkpoint, context
   return podOf(converted, context, {
     task: 'convert',
     command: [CONVERT_CHECKPOINT],
-    seconds: Math.min(MOST_SECONDS, LEAST_SECONDS + Math.ceil(source.spec.bytes / BYTES_PER_SECOND)),
+    seconds: conversionSeconds(source.spec),
     memoryBytes: memoryFor(source),
     env: [{ name: POD_ENV.conversion, value: literally(JSON.stringify(order)) }],
   });
@@ -159,6 +159,12 @@ function podOf(converted: Checkpoint, context: WorkerContext, work: Work): Json 
     },
   };
   return withUnprivilegedUser(pod, context.runtime, context.user);
+}
+
+/** The converter has its own limit, and says what happened at it. Before it the source is read, and after it what was made. */
+function conversionSeconds({ bytes }: CheckpointResourceSpec): number {
+  const readSeconds = 2 * Math.ceil(bytes / BYTES_PER_SECOND);
+  return Math.min(MOST_SECONDS, LEAST_SECONDS + readSeconds + Math.ceil(converterLimitMs(bytes) / 1_000));
 }
 
 /** The converter reads the files of some ranks at once. */

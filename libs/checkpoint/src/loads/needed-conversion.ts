@@ -4,6 +4,7 @@ import type { ParallelLayout } from '@coxswain/layout';
 import { formatBytes, formatDuration } from '@coxswain/units';
 import type { ConverterKind } from '../formats/checkpoint-format.ts';
 import { judgeLoad } from './judge-load.ts';
+import { isOwnSave, type SavePlace } from '../paths.ts';
 import type { KnownSave } from './known-save.ts';
 
 /** A conversion that Coxswain can do. */
@@ -17,6 +18,9 @@ export interface NeededConversion {
   /** Why the save does not load as it is: a sentence without its subject ("was saved as ..."). */
   readonly because: string;
 }
+
+/** Where the save is, and which run saved it. */
+export type ConvertedPlace = SavePlace & { readonly bucket?: CheckpointBucket | undefined };
 
 /** Names of what converters write. A kind that is not here is done by no pod yet. */
 const FORMATS: Readonly<Record<string, string>> = { DeepSpeedUniversal: 'universal' };
@@ -32,13 +36,14 @@ export function conversionFormat(kind: string): string | undefined {
 export function neededConversion(
   saved: KnownSave,
   layout: ParallelLayout,
-  place: { readonly bucket?: CheckpointBucket | undefined; readonly jobName: string },
+  place: ConvertedPlace,
 ): NeededConversion | undefined {
   const { verdict, because, conversion } = judgeLoad(saved, { layout });
   const { kind, isStated, bytes, bytesPerSecond = 0 } = conversion ?? {};
   const format = kind === undefined ? undefined : conversionFormat(kind);
   if (verdict !== 'needs conversion' || isStated === true) return undefined;
-  if (place.bucket !== undefined || isAdopted({ spec: place })) return undefined;
+  // The folder of the converted save is made beside it, and beside files of a user Coxswain makes nothing.
+  if (place.bucket !== undefined || isAdopted({ spec: place }) || !isOwnSave(place)) return undefined;
   if (kind === undefined || format === undefined) return undefined;
   return { kind, format, bytesPerSecond, because, ...(bytes === undefined ? {} : { bytes }) };
 }

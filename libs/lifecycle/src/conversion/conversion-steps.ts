@@ -6,6 +6,7 @@ import {
   type ConversionAnswer,
   type TrainingJob,
 } from '@coxswain/api-types';
+import { isFoundBroken } from '@coxswain/checkpoint';
 import { safeText } from '@coxswain/safe-text';
 import { isFinished } from '../record/is-finished.ts';
 import { AGAIN_MS } from './converted-save.ts';
@@ -42,7 +43,8 @@ export function conversionStep(
   const isWanted = hasSource && isWantedBy(job, converted);
   if (conversion?.droppedAt !== undefined) return 'Clean';
   const isKept = converted.metadata.annotations?.[ANNOTATIONS.pin] !== undefined || uses.length > 0;
-  if (conversion?.convertedAt !== undefined) return isKept || (job === undefined && hasSource) ? 'Keep' : 'Drop';
+  if (conversion?.convertedAt !== undefined)
+    return isKept || (job === undefined && hasSource) || isBrokenSince(converted, now) ? 'Keep' : 'Drop';
   if (conversion?.failedAt !== undefined) {
     const isOld = now.getTime() - Date.parse(conversion.failedAt) >= AGAIN_MS;
     if (isWanted && isOld) return 'Order';
@@ -50,6 +52,12 @@ export function conversionStep(
   }
   if (!isWanted) return 'Drop';
   return conversion === undefined ? 'Order' : 'Run';
+}
+
+/** Whether it was found broken less than an hour ago. Then it is not made again yet: the next one may be no better. */
+function isBrokenSince(converted: Checkpoint, now: Date): boolean {
+  const at = converted.status?.verification?.at ?? '';
+  return isFoundBroken(converted) && now.getTime() - Date.parse(at) < AGAIN_MS;
 }
 
 /** Whether the job waits for that save. */
@@ -69,7 +77,8 @@ export function withOrdered({ status }: Checkpoint, at: string): Status {
 export function withAnswer({ status }: Checkpoint, answer: ConversionAnswer, at: string): Status {
   const { orderedAt = at } = status?.conversion ?? {};
   const { readBytes, writtenBytes, seconds, message = 'no reason is given' } = answer;
-  const measured = { orderedAt, readBytes, writtenBytes, seconds };
+  // A source that is not in doubt is not read again: what was read of it is left out.
+  const measured = answer.isTargetUnusable === true ? { orderedAt } : { orderedAt, readBytes, writtenBytes, seconds };
   const end = answer.state === 'Converted' ? { convertedAt: at } : { failedAt: at, problem: clause(message) };
   return { ...status, state: 'Unverified', conversion: { ...measured, ...end } };
 }

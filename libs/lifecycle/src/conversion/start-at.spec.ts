@@ -235,6 +235,23 @@ describe('a job that saved on four ranks and goes on with two', () => {
     });
   });
 
+  it.each<[what: string, measured: Partial<NonNullable<Conversion>>, says: RegExp]>([
+    [
+      'what an earlier one wrote in its time',
+      { writtenBytes: 2 ** 29, readBytes: 2 ** 30, seconds: 50 },
+      /1 min 40 s as measured before/,
+    ],
+    ['nothing of one that found its work done', { writtenBytes: 0, readBytes: 0, seconds: 50 }, /at an assumed rate/],
+    [
+      'nothing of one that failed',
+      { writtenBytes: 2 ** 29, seconds: 50, convertedAt: undefined, failedAt: agoMs(1_000) },
+      /at an assumed rate/,
+    ],
+  ])('prices the next conversion by %s', (_what, measured, says) => {
+    const { status } = settled(waiting([saved(40), conversionOf(20, { ...converted, ...measured } as Conversion)]));
+    expect(status.conversion?.because).toMatch(says);
+  });
+
   it('goes on with a conversion that has begun, although another way is cheaper by now', () => {
     const checkpoints = [saved(39, dp2), saved(40, dp4, { bytes: 2 ** 34 })];
     expect(doing(checkpoints, { status: { conversion: order } })).toBe(`converting ${nameOf(40)}`);

@@ -4,7 +4,6 @@ import {
   convertedName,
   describeLoadRefusal,
   isGood,
-  isOwnSave,
   layoutToLoad,
   neededConversion,
   type NeededConversion,
@@ -68,10 +67,7 @@ export function startAt(
   const isConverted = checkpoint.spec.convertedFrom !== undefined;
   const refusal = loadRefusal(point, isConverted ? layoutToLoad(layout, checkpoint.spec.format) : layout);
   if (refusal === undefined) return point;
-  // The folder of the converted save is made beside it, and beside files of a user Coxswain makes nothing.
-  const needed = isOwnSave(checkpoint.spec)
-    ? neededConversion(recordedSave(checkpoint), layout, checkpoint.spec)
-    : undefined;
+  const needed = neededConversion(recordedSave(checkpoint), layout, checkpoint.spec);
   if (needed === undefined) return { kind: 'none', message: noPoint(refusal, record, facts) };
   const name = convertedName(checkpoint.metadata.name, needed.format);
   const converted = facts.checkpoints.find(({ metadata }) => metadata.name === name);
@@ -186,11 +182,14 @@ function gpuSecondsOfStep({ attempts }: JobRecord): number | undefined {
   return (measured.pace.inStepsMs / measured.pace.steps / 1_000) * worldSize(measured.layout);
 }
 
-/** Bytes per second of the last conversion that this job sees. */
+/**
+ * Bytes per second of the last conversion that this job sees. What is written is as large as the save. A converter reads it more than once, and one that
+ * failed early or found its work done was not measured.
+ */
 function measuredRate({ facts }: Unloadable): number | undefined {
   const rates = facts.checkpoints.flatMap(({ status }) => {
-    const { readBytes = 0, seconds = 0 } = status?.conversion ?? {};
-    return readBytes > 0 && seconds > 0 ? [readBytes / seconds] : [];
+    const { convertedAt, writtenBytes = 0, seconds = 0 } = status?.conversion ?? {};
+    return convertedAt !== undefined && writtenBytes > 0 && seconds > 0 ? [writtenBytes / seconds] : [];
   });
   return rates.at(-1);
 }

@@ -1,5 +1,6 @@
 /** Does the newest checkpoint of an elastic job load on the layouts that the job can shrink to? */
 import {
+  type ConvertedPlace,
   describeConversion,
   describeLoadRefusal,
   isUniversal,
@@ -81,11 +82,7 @@ function layoutAsStated({ attempts, plan }: JobRecord, { spec }: Facts): Paralle
 }
 
 /** ` needs conversion: 3.3 GiB, about 10.0 s, before it loads as dp2 on 2 GPUs. A pod converts it before GPUs are held.` */
-function describeConversions(
-  saved: KnownSave,
-  layouts: readonly ParallelLayout[],
-  place: Pick<Checkpoint['spec'], 'bucket' | 'jobName'>,
-): string {
+function describeConversions(saved: KnownSave, layouts: readonly ParallelLayout[], place: ConvertedPlace): string {
   const [first] = layouts;
   const needed = first && neededConversion(saved, first, place);
   if (needed === undefined) return '';

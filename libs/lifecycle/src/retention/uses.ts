@@ -8,7 +8,7 @@ import {
   SCRATCH,
   type TrainingJob,
 } from '@coxswain/api-types';
-import { newestRestorable } from '@coxswain/checkpoint';
+import { isFoundBroken, newestRestorable } from '@coxswain/checkpoint';
 import { wantedVerifications } from '../verification/wanted-verifications.ts';
 import { asBefore } from './record-deletion.ts';
 
@@ -48,6 +48,7 @@ export function usesOf(view: RetentionView): Uses {
   const byJob = Map.groupBy(checkpoints, ({ spec }) => spec.jobUid);
   for (const job of view.jobs) {
     noteUsesOfJob(job, byJob.get(job.metadata.uid) ?? [], note);
+    noteConversion(job, checkpoints, note);
     noteWeights(job, checkpoints, note);
   }
   for (const name of view.readByPods) note(name, 'a pod reads it');
@@ -84,17 +85,24 @@ function noteUsesOfJob(job: TrainingJob, checkpoints: readonly Checkpoint[], not
   const next = `job ${name} would resume from it`;
   note(status?.checkpoint?.name, next);
   note(newestRestorable(checkpoints, { jobUid: uid })?.metadata.name, next);
-  const { conversion } = status ?? {};
-  if (conversion?.wantedSince !== undefined) note(conversion.checkpoint, `it is converted for job ${name}`);
-  // It lives as long as the save that it was made from.
-  if (checkpoints.some(({ metadata }) => metadata.name === conversion?.checkpoint))
-    note(conversion?.converted, `it was converted for job ${name}`);
   for (const attempt of status?.attempts ?? []) {
     if (attempt.endedAt !== undefined) continue;
     const why = `attempt ${attempt.epoch} of job ${name}`;
     note(attempt.resumedFrom?.checkpoint, `${why} resumed from it`);
     for (const { checkpoint } of attempt.passedOver ?? []) note(checkpoint, `${why} verifies it`);
   }
+}
+
+/** It lives as long as the save that it was made from, unless it was found broken: then another one can be made. */
+function noteConversion({ metadata, status }: TrainingJob, checkpoints: readonly Checkpoint[], note: Note): void {
+  const { conversion } = (status as TrainingJob['status']) ?? {};
+  if (conversion === undefined) return;
+  if (conversion.wantedSince !== undefined) note(conversion.checkpoint, `it is converted for job ${metadata.name}`);
+  const ofName = (name: string): Checkpoint | undefined => checkpoints.find((one) => one.metadata.name === name);
+  const made = ofName(conversion.converted);
+  const isBroken = made?.spec.convertedFrom !== undefined && isFoundBroken(made);
+  const isSourceThere = ofName(conversion.checkpoint)?.spec.jobUid === metadata.uid;
+  if (isSourceThere && !isBroken) note(conversion.converted, `it was converted for job ${metadata.name}`);
 }
 
 function noteWeights({ metadata: { name }, spec }: TrainingJob, checkpoints: readonly Checkpoint[], note: Note): void {
