@@ -26,6 +26,11 @@ it.each<[what: string, found: ReturnType<typeof progressAt>, want: ReturnType<ty
     progressAt(20, [step(10, 3), step(19)]),
     { fromStep: 0, loss: 3, lossStep: 10, tokens: 20 * 64 },
   ],
+  [
+    'no loss of a save after the loss was not finite',
+    progressAt(3, [step(1, 3), { ...step(2), notFinite: { loss: 'NaN' } }, step(3)]),
+    { fromStep: 0, tokens: 3 * 64 },
+  ],
   ['tokens since the ranks began', progressAt(22, [step(21), step(22)], 20), { fromStep: 20, tokens: 128 }],
   [
     'as many tokens for steps without a report as the next one has',

@@ -6,6 +6,7 @@ const MOST_STEPS = 4_096;
 
 interface KnownStep {
   readonly step: number;
+  /** NaN: it was not finite. null: none was reported. */
   readonly loss: number | null;
   /** Since the ranks began; undefined: a report did not say. */
   readonly tokens: number | undefined;
@@ -26,11 +27,11 @@ export class TrainingProgress {
     this.#first = undefined;
   }
 
-  note({ step, loss, tokens }: Pick<StepReport, 'step' | 'loss' | 'tokens'>): void {
+  note({ step, loss, tokens, notFinite }: Pick<StepReport, 'step' | 'loss' | 'tokens' | 'notFinite'>): void {
     const last = this.#steps.at(-1) ?? { step: this.#fromStep, tokens: 0 };
     if (step <= last.step) return;
     const sum = tokens === null || last.tokens === undefined ? undefined : last.tokens + tokens * (step - last.step);
-    const known = { step, loss, tokens: sum, tokensPerStep: tokens };
+    const known = { step, loss: notFinite?.loss === undefined ? loss : NaN, tokens: sum, tokensPerStep: tokens };
     this.#first ??= known;
     this.#steps.push(known);
     if (this.#steps.length > MOST_STEPS) this.#steps = this.#steps.slice(-MOST_STEPS / 2);
@@ -40,12 +41,14 @@ export class TrainingProgress {
   at(step: number): SavedProgress | undefined {
     const after = this.#steps.findIndex((known) => known.step > step);
     const until = after === -1 ? this.#steps : this.#steps.slice(0, after);
-    const known = until.findLast(({ loss }) => loss !== null);
+    const { loss = null, step: lossStep } = until.findLast((known) => known.loss !== null) ?? {};
+    // A loss from before it was not finite is not that of the save.
+    const isKnown = loss !== null && Number.isFinite(loss);
     const tokens = this.#tokensAt(step, until.at(-1), this.#steps[after]);
-    if (known === undefined && tokens === undefined) return undefined;
+    if (!isKnown && tokens === undefined) return undefined;
     return {
       fromStep: this.#fromStep,
-      ...(known === undefined || known.loss === null ? {} : { loss: known.loss, lossStep: known.step }),
+      ...(isKnown && { loss, lossStep }),
       ...(tokens === undefined ? {} : { tokens }),
     };
   }

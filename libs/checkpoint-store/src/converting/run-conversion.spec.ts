@@ -177,6 +177,16 @@ describe('a conversion refuses', () => {
     await expect(convert(source, target)).rejects.toThrow(/^Tensor model\.both in .* has other bytes than were saved/);
   });
 
+  it('a source that was written again while it was read', async () => {
+    const { plan, source } = await planned(stored('dcp-2.15.0'), {});
+    const before = source.files.map((file) => ({ ...file, writtenMs: 1 }));
+    const target = new MemoryStore({});
+    await expect(
+      runConversion({ plan, source: { ...source, files: before }, sourceId: 'a', target, bandBytes: 24 }),
+    ).rejects.toThrow(/^__\d_\d\.distcp in .* was changed while it was read\. The new save was removed/);
+    expect([...target.files.keys()]).toEqual([]);
+  });
+
   it('a target that holds something else, or another save', async () => {
     await expect(convert(stored('dcp-2.15.0'), new MemoryStore({ 'notes.txt': Uint8Array.of(1) }))).rejects.toThrow(
       /is not empty: it holds notes\.txt/,

@@ -5,6 +5,7 @@ import {
   type ConvertedFile,
   type ConvertedTensor,
   RESHARD_FILE,
+  type SavedTensor,
   sourcesOf,
   volumeOf,
 } from '@coxswain/checkpoint';
@@ -132,16 +133,32 @@ async function writeFiles(
   if (rejected !== undefined) throw rejected.reason;
 }
 
-/** Compares all that was read with its checksums, also what a run before this one read. Files of a damaged source are removed. */
-async function compareSource(source: SourceElements, { plan, target, bandBytes }: ConversionWork): Promise<void> {
+/** Compares all that was read with its checksums, also what a run before this one read. Files of a source that is damaged or that changed are removed. */
+async function compareSource(source: SourceElements, work: ConversionWork): Promise<void> {
+  const { plan, target, bandBytes } = work;
   const sources = new Set(plan.tensors.flatMap((tensor) => [...sourcesOf(tensor)]));
   for (const tensor of sources) await source.expect(tensor);
   try {
     await source.compare(bandBytes);
+    await requireUnchanged(sources, work);
   } catch (error) {
     if (error instanceof SourceDamaged) await target.remove([...plan.files.map(({ path }) => path), RESHARD_FILE]);
     throw error;
   }
+}
+
+/** Formats without checksums do not show that a file was written again while it was read. */
+async function requireUnchanged(sources: ReadonlySet<SavedTensor>, { source }: ConversionWork): Promise<void> {
+  const read = new Set([...sources].flatMap(({ chunks }) => chunks.map(({ item }) => item?.file)));
+  const now = new Map((await source.store.list()).map((file) => [file.path, file]));
+  const changed = source.files.find((before) => {
+    const after = now.get(before.path);
+    return read.has(before.path) && (after?.bytes !== before.bytes || after.writtenMs !== before.writtenMs);
+  });
+  if (changed !== undefined)
+    throw new SourceDamaged(
+      `${changed.path} in ${source.store.location} was changed while it was read. The new save was removed: run it again when nothing writes to the source.`,
+    );
 }
 
 async function requireEqual(
