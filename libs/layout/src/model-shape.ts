@@ -98,3 +98,22 @@ export const ModelShape = z
   })
   .meta({ id: 'ModelShape', description: 'Sizes of a model.' });
 export type ModelShape = z.infer<typeof ModelShape>;
+
+/** Sizes that are not given are those of a GPT over bytes, which engine `reference` trains. */
+const BYTE_VOCABULARY = 256;
+const MLP_EXPANSION = 4;
+
+/** What is meant where a job or a document gives layers, hiddenSize and attentionHeads alone; given sizes stay. */
+export function withAssumedSizes<Sizes extends Partial<ModelShape>>(sizes: Sizes): Sizes & AssumedSizes {
+  const { hiddenSize = 0, attentionHeads = 1 } = sizes;
+  return {
+    ffnHiddenSize: MLP_EXPANSION * hiddenSize,
+    keyValueHeads: attentionHeads,
+    headDim: hiddenSize / attentionHeads,
+    vocabularySize: BYTE_VOCABULARY,
+    gatedMlp: false,
+    ...sizes,
+  };
+}
+
+type AssumedSizes = Pick<ModelShape, 'ffnHiddenSize' | 'keyValueHeads' | 'headDim' | 'vocabularySize' | 'gatedMlp'>;

@@ -96,3 +96,13 @@ describe('what is wrong with a file is told with field, value, rule and a way ou
     expect(messagesOf(value)).toEqual(want);
   });
 });
+
+it.each([
+  ['a document', (model: object) => ({ layout: {}, model })],
+  ['a role', (model: object) => ({ roles: { actor: { layout: {}, model } }, meshes: {}, roleMesh: {} })],
+])('%s may leave out the sizes of its model that a job may leave out', (_what, written) => {
+  const read = readLayout(written({ layers: 8, hiddenSize: 1024, attentionHeads: 16, vocabularySize: 512 }));
+  expect(JSON.stringify(read)).toContain('"headDim":64');
+  expect(JSON.stringify(read)).toContain('"ffnHiddenSize":4096,"attentionHeads":16,"keyValueHeads":16');
+  expect(JSON.stringify(read)).toContain('"vocabularySize":512');
+});

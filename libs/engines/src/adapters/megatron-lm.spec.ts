@@ -164,6 +164,35 @@ describe('arguments of the user', () => {
     expect(own.command.slice(-2)).toEqual(args);
   });
 
+  it('are all refused at once, each with its way out', () => {
+    const rendering = render(({ engine }) => {
+      engine.args = [
+        '--xielu',
+        '--goldfish-k',
+        '50',
+        '--optimizer',
+        'ademamix',
+        '--fp16',
+        '--lr-warmup-fraction',
+        '.1',
+      ];
+    });
+    expect(rendering).toMatchObject({
+      why: expect.stringMatching(
+        /^--xielu is no option .*; --goldfish-k is no option .*; --optimizer ademamix is not one of .*; engine.args holds --fp16, .*; engine.args holds --lr-warmup-fraction, which training decides$/,
+      ) as string,
+      fallback: expect.stringMatching(
+        /^an option of your fork goes into engine.options.*; set layout.kernel.precision instead.*; leave --lr-warmup-fraction out: training has no field for it$/,
+      ) as string,
+    });
+  });
+
+  it('may let the batch grow, for which a job has no field', () => {
+    const args = ['--rampup-batch-size', '2', '2', '64'];
+    const grown = rendered(({ engine }) => Object.assign(engine, { args }));
+    expect(grown.command.slice(-4)).toEqual(args);
+  });
+
   it('name what was probably meant', () => {
     const rendering = render(({ engine }) => {
       engine.args = ['--no-bias-swiglu-fusio'];

@@ -96,7 +96,7 @@ const OWNERS: readonly Owner[] = [
   ['training.optimizer.name', 'optimizer'],
   [
     'training',
-    'train_samples rampup_batch_size lr_warmup_samples lr_warmup_fraction warmup lr_decay_samples start_weight_decay end_weight_decay weight_decay_incr_style step_batch_size_schedule decrease_batch_size_if_needed skip_train perform_rl_step exit_interval exit_duration_in_mins',
+    'train_samples lr_warmup_samples lr_warmup_fraction warmup lr_decay_samples start_weight_decay end_weight_decay weight_decay_incr_style decrease_batch_size_if_needed skip_train perform_rl_step exit_interval exit_duration_in_mins',
   ],
   // The starter of the ranks decides their number and their restarts. A YAML file would bypass these checks.
   ['layout', 'local_rank distributed_backend yaml_cfg fake_process_group inprocess_restart lazy_mpu_init'],

@@ -5,24 +5,48 @@ import { ownerOf } from './owned-options.ts';
 import { readArguments } from './read-arguments.ts';
 import type { MegatronJob, RenderedField } from './rendered-field.ts';
 
-/** The first refusal; undefined if all of `engine.args` can follow the rendered arguments. */
-export function argumentRefusal(
-  { spec, release, program }: MegatronJob,
-  fields: readonly RenderedField[],
-): EngineRefusal | undefined {
-  const words = spec.engine.args ?? [];
-  const { read, problems } = readArguments(words, release.options);
+/** One refusal for all of `engine.args` and the command that cannot follow the rendered arguments; undefined if all can. */
+export function argumentRefusal(job: MegatronJob, fields: readonly RenderedField[]): EngineRefusal | undefined {
+  const misread = misreadArguments(job);
+  // An option with a value that the release does not take is named once.
+  const decided = decidedArguments(job, fields).filter(
+    ({ flag }) => !misread.some(({ why }) => why.startsWith(`${flag} `)),
+  );
+  return inOne([...misread, ...decided.map(({ refusal }) => refusal)]);
+}
+
+/** What one refusal has of all: each reason once, and what to do about each. */
+function inOne(refusals: readonly EngineRefusal[]): EngineRefusal | undefined {
+  const [first] = refusals;
+  if (first === undefined) return undefined;
+  const all = (of: (one: EngineRefusal) => string): string => [...new Set(refusals.map(of))].join('; ');
+  return { ...first, why: all(({ why }) => why), fallback: all(({ fallback }) => fallback) };
+}
+
+function misreadArguments({ spec, release, program }: MegatronJob): readonly EngineRefusal[] {
+  const { problems } = readArguments(spec.engine.args ?? [], release.options);
   // A program of the user's own may add options to the parser, and what follows them is its own affair.
-  const misread = problems.find(({ kind }) => program !== 'own' || (kind !== 'unknown' && kind !== 'stray'));
-  if (misread !== undefined) {
-    const near = misread.kind === 'unknown' ? nearestFlag(misread.word, release) : undefined;
+  const misread = problems.filter(({ kind }) => program !== 'own' || (kind !== 'unknown' && kind !== 'stray'));
+  // Behind an option that is not known stand its values.
+  const hasUnknown = misread.some(({ kind }) => kind === 'unknown');
+  const named = hasUnknown ? misread.filter(({ kind }) => kind !== 'stray') : misread;
+  return named.map(({ kind, word, sentence }) => {
+    const near = kind === 'unknown' ? nearestFlag(word, release) : undefined;
     return {
       rule: 'arguments-of-this-release',
       field: 'engine.args',
-      why: `${misread.sentence} of Megatron-LM ${release.tag}`,
+      why: `${sentence} of Megatron-LM ${release.tag}`,
       fallback: near === undefined ? OF_A_FORK : `did you mean ${near}? ${OF_A_FORK}`,
     };
-  }
+  });
+}
+
+interface Decided {
+  readonly flag: string;
+  readonly refusal: EngineRefusal;
+}
+
+function decidedArguments({ spec, release }: MegatronJob, fields: readonly RenderedField[]): readonly Decided[] {
   const flags = new Map(
     fields.flatMap((one) => (one.kind === 'flag' ? [[release.options.get(one.flag)?.dest ?? '', one] as const] : [])),
   );
@@ -30,23 +54,26 @@ export function argumentRefusal(
   const inCommand = readArguments(spec.engine.command?.slice(1) ?? [], release.options).read;
   const written = [
     ...inCommand.map((one) => ({ ...one, place: 'engine.command' })),
-    ...read.map((one) => ({ ...one, place: 'engine.args' })),
+    ...readArguments(spec.engine.args ?? [], release.options).read.map((one) => ({ ...one, place: 'engine.args' })),
   ];
-  for (const { flag, dest, values, place } of written) {
+  return written.flatMap(({ flag, dest, values, place }) => {
     const ours = flags.get(dest);
     const field = ours?.field ?? ownerOf(dest, spec);
-    if (field === undefined) continue;
+    if (field === undefined) return [];
     const isSame = ours?.flag === flag && (ours.values.length === 0 || ours.values.join(' ') === values.join(' '));
-    if (isSame) continue;
+    if (isSame) return [];
     const conflict = ours === undefined ? `which ${field} decides` : `and ${field} renders ${text(ours)}`;
-    return {
+    const refusal = {
       rule: 'arguments-agree-with-job',
       field: place,
       why: `${place} holds ${flag}, ${conflict}`,
-      fallback: `set ${field} instead, and leave ${flag} out`,
+      fallback:
+        field === 'training'
+          ? `leave ${flag} out: training has no field for it`
+          : `set ${field} instead, and leave ${flag} out`,
     };
-  }
-  return undefined;
+    return [{ flag, refusal }];
+  });
 }
 
 const OF_A_FORK = 'an option of your fork goes into engine.options, which passes it through';
