@@ -44,14 +44,15 @@ const shape = (): string => aFile('tiny.json', SHAPE);
 const onFour = (): readonly string[] => ['--model', shape(), '--gpu', 'a100', '--gpus', '4', ...BATCH];
 
 describe('plan', () => {
-  it('prints the best layout, the others and what ruled out the rest', async () => {
+  it('prints the best layout, the others and what excluded most', async () => {
     const { code, out, err } = await run('plan', ...onFour(), ...PINS);
     expect(err).toBe('');
     expect(code).toBe(0);
     expect(out).toMatch(/^tiny on 4 x NVIDIA A100 SXM4 80 GB, global batch 8 x 1,024 tokens, bf16\n/);
     expect(out).toMatch(/\nLayout +\S+.* on 4 GPUs\n/);
     expect(out).toMatch(/\n# +LAYOUT +GPUS +STEP/);
-    expect(out).toMatch(/\nWhat ruled out the rest\n/);
+    expect(out).toMatch(/\nExcluded +/);
+    expect((await run('plan', ...onFour(), ...PINS, '--explain')).out).toMatch(/\nWhat ruled out the rest\n/);
   });
 
   it('has the same keys as the API with --json, and takes its own answer back', async () => {

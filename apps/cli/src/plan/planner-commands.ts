@@ -16,6 +16,7 @@ import { CliError } from '../cli-error.ts';
 import { engineVerdict } from '../verdicts/engine-verdict.ts';
 import { readLayoutFile } from './layout-file.ts';
 import { pinned, readRequest, type ReadRequest, type RequestOptions } from './plan-request.ts';
+import { planSummary } from './plan-summary.ts';
 import { planText, predictionText, whyNotText } from './planner-tables.ts';
 import { addPresetsCommand } from './presets-command.ts';
 import { layoutOptions, requestOptions } from './planner-options.ts';
@@ -28,6 +29,7 @@ interface PlanOptions extends RequestOptions {
   readonly json?: true;
   readonly report?: string;
   readonly save?: true;
+  readonly explain?: true;
 }
 
 interface LayoutOptions extends RequestOptions {
@@ -40,7 +42,8 @@ interface LayoutOptions extends RequestOptions {
 export function addPlannerCommands(program: Command, session: Session): void {
   searchOptions(program.command('plan'))
     .description('find the best layout for a model on a cluster; works offline without --save')
-    .option('--top <count>', 'how many layouts to show (default: 5)', wholeNumber)
+    .option('--top <count>', 'how many layouts to find (default: 5; a summary shows 4)', wholeNumber)
+    .option('--explain', 'also show the parts of a step, every excluding rule and every assumption')
     .option('--save', 'search on the server, and keep request and plan in the project (see `coxswain plans`)')
     .option('--report <file>', 'also write an HTML page that draws the pipeline')
     .addHelpText('after', PLAN_EXAMPLES)
@@ -50,7 +53,7 @@ export function addPlannerCommands(program: Command, session: Session): void {
         const found = await (options.save === true ? askServer : planHere)(read.request, session);
         const answer = withAssumptions(found, read);
         if (options.report !== undefined) writeReport(options.report, read.request, answer);
-        show(session, options, answer, () => planText(read.request, answer, session.widthColumns));
+        show(session, options, answer, () => answerText(read.request, answer, session, options));
         if (answer.best === undefined) session.setExitCode(NOTHING_FITS);
       }),
     );
@@ -83,6 +86,15 @@ export function addPlannerCommands(program: Command, session: Session): void {
     );
 
   addPresetsCommand(program, session);
+}
+
+function answerText(
+  request: PlanRequest,
+  answer: PlanAnswer,
+  { widthColumns: width }: Session,
+  { explain, top }: PlanOptions,
+): string {
+  return explain === true ? planText(request, answer, width) : planSummary(request, answer, { width, top });
 }
 
 function planHere(request: PlanRequest, session: Session): Promise<PlanAnswer> {

@@ -108,6 +108,14 @@ describe('a prediction as text', () => {
     expect(text).toMatch(/\n {2}peak +62\.0 +58\.0 +54\.0 +50\.0\n/);
   });
 
+  it.each(['fp8', 'fp16'] as const)('has the precision that the layout states: %s', (precision) => {
+    const plan = aPlan();
+    const stated = { ...plan, layout: { ...plan.layout, kernel: { precision } } };
+    expect(predictionText(REQUEST, stated, undefined)).toMatch(new RegExp(`8,192 tokens, ${precision}\n`));
+    const answer = { verdict: 'best' as const, reason: '', brokenRules: [], difference: [] };
+    expect(whyNotText(stated, answer, undefined)).toMatch(new RegExp(`^tp.*, ${precision}\n`));
+  });
+
   it('of many stages the fullest', () => {
     const memory = Array.from({ length: 32 }, (_, stage) => aStageMemory(stage, { peakGib: 20 + stage }));
     const text = predictionText(REQUEST, aPlan({ prediction: aPrediction({ memory }) }), 80);

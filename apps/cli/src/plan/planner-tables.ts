@@ -37,12 +37,10 @@ const MOST_STAGES = 16;
 const STAGE_COLUMNS = 8;
 const INDENT = '  ';
 
-/** A plan and all that stands beside it. `assumed` is what reading the request filled in. */
+/** A plan and all that stands beside it. */
 export function planText(request: PlanRequest, answer: PlanAnswer, width: WidthColumns): string {
   return paragraphs([
-    [...wrapped(headline(request), width), ...assumedEngineText(request, width)],
-    answer.best === undefined ? closestText(answer, width) : planFacts(answer.best, width),
-    adviceText(answer, width),
+    ...answerParts(request, answer, width),
     answer.best === undefined ? [] : partsText(answer.best),
     runnersUpText(request, answer, width),
     ruledOutText(answer, width),
@@ -50,10 +48,23 @@ export function planText(request: PlanRequest, answer: PlanAnswer, width: WidthC
   ]);
 }
 
+/** The beginning of every answer: the question, the best layout or the closest, and advice. */
+export function answerParts(
+  request: PlanRequest,
+  answer: PlanAnswer,
+  width: WidthColumns,
+): readonly (readonly string[])[] {
+  return [
+    [...wrapped(headline(request), width), ...assumedEngineText(request, width)],
+    answer.best === undefined ? closestText(answer, width) : planFacts(answer.best, width),
+    adviceText(answer, width),
+  ];
+}
+
 /** A prediction alone: where time and memory go. */
 export function predictionText(request: PlanRequest, plan: Plan, width: WidthColumns): string {
   return paragraphs([
-    wrapped(headline(request), width),
+    wrapped(headline(request, plan.layout.kernel?.precision), width),
     planFacts(plan, width),
     partsText(plan),
     memoryText(plan.prediction, width),
@@ -68,8 +79,9 @@ export function whyNotText(
   width: WidthColumns,
 ): string {
   const { verdict, reason, brokenRules, prediction, best, difference } = answer;
+  const stated = plan.layout.kernel?.precision;
   return paragraphs([
-    wrapped(`${formatDegrees(plan)}, ${choicesOf(plan)}`, width),
+    wrapped([formatDegrees(plan), choicesOf(plan), ...(stated === undefined ? [] : [stated])].join(', '), width),
     wrapped(`${WHY_NOT_WORD[verdict]}: ${reason}`, width),
     brokenRules.length < 2 ? [] : ['It breaks', ...brokenRules.flatMap((rule) => wrapped(`- ${rule}`, width, INDENT))],
     factLines(
@@ -94,19 +106,20 @@ const WHY_NOT_WORD: Readonly<Record<WhyNotAnswer['verdict'], string>> = {
   outsideSearch: 'Better, by a choice that the search does not make',
 };
 
-function paragraphs(parts: readonly (readonly string[])[]): string {
+export function paragraphs(parts: readonly (readonly string[])[]): string {
   return parts
     .filter((part) => part.length > 0)
     .map((part) => part.join('\n'))
     .join('\n\n');
 }
 
-function headline(request: PlanRequest): string {
+/** A layout may state another precision than the request. */
+function headline(request: PlanRequest, precision: string = precisionOf(request)): string {
   const { model, modelShape, cluster, globalBatchSize, sequenceLength } = request;
   const name = model === undefined ? (modelShape?.name ?? 'Model') : modelOf(model).title;
   return (
     `${name} on ${formatCount(cluster.gpus)} x ${gpuTitles(cluster)}, ` +
-    `global batch ${formatCount(globalBatchSize)} x ${formatCount(sequenceLength)} tokens, ${precisionOf(request)}`
+    `global batch ${formatCount(globalBatchSize)} x ${formatCount(sequenceLength)} tokens, ${precision}`
   );
 }
 
@@ -156,7 +169,7 @@ function adviceText({ advice = [] }: PlanAnswer, width: WidthColumns): readonly 
 }
 
 /** `Name   value` with the values in one column, broken between words. */
-function factLines(facts: readonly (readonly [string, string])[], width: WidthColumns): readonly string[] {
+export function factLines(facts: readonly (readonly [string, string])[], width: WidthColumns): readonly string[] {
   const column = Math.max(0, ...facts.map(([name]) => name.length)) + 2;
   return facts.flatMap(([name, value]) =>
     wrapped(value, width, ' '.repeat(column)).map((line, index) =>
@@ -246,7 +259,11 @@ const PLAN_COLUMNS: readonly PlanColumn[] = [
 /** A shorter column of choices is useless: the table drops another column instead. */
 const LEAST_CHOICES_COLUMNS = 34;
 
-function runnersUpText(request: PlanRequest, { plans }: PlanAnswer, width: WidthColumns): readonly string[] {
+export function runnersUpText(
+  request: PlanRequest,
+  { plans }: Pick<PlanAnswer, 'plans'>,
+  width: WidthColumns,
+): readonly string[] {
   const [best] = plans;
   if (best === undefined || plans.length < 2) return [];
   const why = explainOrder(plans, request);
@@ -352,7 +369,7 @@ function differenceLines(difference: readonly TimePart[]): readonly string[] {
 }
 
 /** Lines no wider than the terminal, broken between words. */
-function wrapped(text: string, width: WidthColumns, indent = ''): readonly string[] {
+export function wrapped(text: string, width: WidthColumns, indent = ''): readonly string[] {
   if (width === undefined) return [indent + text];
   const lines: string[] = [];
   let line = indent;
