@@ -321,6 +321,15 @@ describe('the real API server', () => {
         : expect(written).rejects.toThrow(refusal));
     });
 
+    it('of checkpoints the API deletes adopted ones alone', async () => {
+      const adopted = { ...(aCheckpoint('mine') as object), spec: { claimName: 'old-runs', path: 'llama/step-7' } };
+      await create(asApi, adopted);
+      await expect(plane.kubectl([...asApi, 'delete', 'tckpt', 'mine'])).resolves.toMatch(/deleted/);
+      await expect(plane.kubectl([...asApi, 'delete', 'tckpt', 'annotated', '--dry-run=server'])).rejects.toThrow(
+        /deletes adopted checkpoints alone/,
+      );
+    });
+
     it('nor may the API write a status, or the namespace admin an annotation', async () => {
       const statusOf = ['tckpt', 'annotated', '--subresource=status'];
       await expect(patch(asApi, statusOf, status('Damaged'))).rejects.toThrow(/cannot (?:get|patch) resource/);

@@ -277,6 +277,8 @@ type Mutation {
   pinCheckpoint(project: String!, uid: ID!, reason: String!): CheckpointRecord
   "Remove the pin; retention may delete the checkpoint."
   unpinCheckpoint(project: String!, uid: ID!): CheckpointRecord
+  "Forget an adopted checkpoint; its files stay. True: its object is deleted."
+  forgetCheckpoint(project: String!, uid: ID!): Boolean
   "Adopt a checkpoint that no job saved; it is verified before a job can resume from it."
   adoptCheckpoint(project: String!, input: CheckpointAdoptInput!): CheckpointRecord
   "Validate a layout and keep it."

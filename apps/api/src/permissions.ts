@@ -8,8 +8,8 @@ const READ = ['get', 'list', 'watch'] as const;
 export const JOB_NAMESPACE_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: [...READ, 'create', 'patch', 'delete'] },
   { apiGroups: [API_GROUP], resources: ['placements'], verbs: [...READ] },
-  // Admission lets it create none but adopted ones, and lets who may `annotate` change two annotations alone: pin and verify.
-  { apiGroups: [API_GROUP], resources: ['checkpoints'], verbs: [...READ, 'create', 'patch', 'annotate'] },
+  // Admission lets it create and delete none but adopted ones, and lets who may `annotate` change two annotations alone: pin and verify.
+  { apiGroups: [API_GROUP], resources: ['checkpoints'], verbs: [...READ, 'create', 'patch', 'annotate', 'delete'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
   // Whether a claim exists that a job names which is to be checked.

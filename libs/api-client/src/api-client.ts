@@ -425,6 +425,11 @@ export class ApiClient {
     return this.#json(CheckpointRecord, `${checkpointPath(reference)}/pin`, { method: 'PUT', body });
   }
 
+  /** Forgets an adopted checkpoint; its files stay. */
+  async forgetCheckpoint(reference: CheckpointReference): Promise<void> {
+    await this.#request(checkpointPath(reference), { method: 'DELETE' });
+  }
+
   unpinCheckpoint(reference: CheckpointReference): Promise<CheckpointRecord> {
     return this.#json(CheckpointRecord, `${checkpointPath(reference)}/pin`, { method: 'DELETE' });
   }

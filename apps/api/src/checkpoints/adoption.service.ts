@@ -94,7 +94,7 @@ export class AdoptionService {
       [this.#cluster.id, project.id, adopted.namespace, adopted.name],
     );
     if ((firstOf(found)?.n ?? 0) < MAX_ADOPTED) return;
-    const message = `project "${project.name}" has ${MAX_ADOPTED} adopted checkpoints, which is the limit; delete those that are needed no longer (\`kubectl delete checkpoint NAME\`; the files stay)`;
+    const message = `project "${project.name}" has ${MAX_ADOPTED} adopted checkpoints, which is the limit; delete those that are needed no longer (\`coxswain checkpoint forget NAME\`; the files stay)`;
     throw this.#limits.refuse('adoptedCheckpoints', message, FULL_RETRY_SECONDS);
   }
 

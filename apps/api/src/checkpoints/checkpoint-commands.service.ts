@@ -5,12 +5,13 @@ import {
   type CheckpointRecord,
   type CheckpointVerify,
   type CheckpointVerifyRequest,
+  isAdopted,
   type VerificationLevel,
 } from '@coxswain/api-types';
 import { describeVerificationRequest, isAsClose, pendingVerification } from '@coxswain/checkpoint';
 import { DomainError } from '@coxswain/domain-error';
 import { type CallOptions, isConflict, isNotFound, isRefusal, type KubeClient, type KubeObject } from '@coxswain/kube';
-import type { TenantDatabase } from '@coxswain/persistence';
+import type { Sql, TenantDatabase } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import { recordAudit } from '../auth/audit.ts';
 import type { Principal } from '../auth/principal.ts';
@@ -29,18 +30,23 @@ type CheckpointObject = Checkpoint & KubeObject;
 
 /** One request about one checkpoint. */
 interface Command {
-  readonly action: 'checkpoint.verify' | 'checkpoint.pin' | 'checkpoint.unpin';
+  readonly action: 'checkpoint.verify' | 'checkpoint.pin' | 'checkpoint.unpin' | 'checkpoint.forget';
   readonly participle: string;
   /** Annotations to set (null: to remove) as the object stands; undefined: it is so already. */
   readonly decide: (present: CheckpointObject) => Annotations | undefined;
 }
+
+type Named = Pick<Command, 'action' | 'participle'>;
+const FORGET: Named = { action: 'checkpoint.forget', participle: 'forgotten' };
+/** Jobs that a refusal names. */
+const MAX_NAMED_JOBS = 4;
 
 /** Users' wishes about a checkpoint: annotations on its object, written at once, so that the answer says whether the cluster took them. */
 @Injectable()
 export class CheckpointCommandsService {
   readonly #database: TenantDatabase;
   readonly #cluster: Cluster;
-  readonly #kube: Pick<KubeClient, 'get' | 'patch'>;
+  readonly #kube: Pick<KubeClient, 'get' | 'patch' | 'delete'>;
   readonly #limits: Pick<ProjectLimits, 'chargeChange'>;
   readonly #calls: CheckCalls;
   readonly #clock: WallClock;
@@ -105,6 +111,46 @@ export class CheckpointCommandsService {
     return recordOf(row, object);
   }
 
+  /** Deletes the object of an adopted checkpoint. Its files stay. The admission policy lets the API delete no other. */
+  async forget(principal: Principal, address: CheckpointAddress): Promise<void> {
+    this.#limits.chargeChange(principal, address.project);
+    const row = await this.#changeable(principal, address, FORGET);
+    await this.#requireForgettable(principal, address, row);
+    await this.#record(principal, address, { row, action: FORGET.action });
+    await this.#calls
+      .ask(principal, address.project, (call) => this.#kube.delete(checkpointPath(row), { ...call, uid: row.uid }))
+      .catch((error: unknown) => {
+        throw refusalOf(error, row, FORGET);
+      });
+  }
+
+  async #requireForgettable(principal: Principal, address: CheckpointAddress, row: CatalogueRow): Promise<void> {
+    const { name, spec } = row;
+    if (!isAdopted({ spec }) || spec.convertedFrom !== undefined)
+      throw new DomainError(
+        'CONFLICT',
+        `Checkpoint ${name} was not adopted: Coxswain wrote its files, and forgetting it would leave them without a record; a retention policy deletes both`,
+      );
+    const jobs = await inScope(this.#database, this.#question(principal, address), (sql) => this.#users(sql, row));
+    if (jobs.length > 0)
+      throw new DomainError(
+        'CONFLICT',
+        `Checkpoint ${name} is in use: spec.resumeFrom of ${jobs.join(', ')} names it; wait for the end of the job, or cancel it`,
+      );
+  }
+
+  /** Names of jobs that have not ended and are to resume from it. A job of the cluster names only checkpoints of its namespace. */
+  async #users(sql: Sql, { namespace, name }: CatalogueRow): Promise<readonly string[]> {
+    const found = await sql.query<{ name: string }>(
+      `SELECT name FROM jobs
+        WHERE cluster_id = $1 AND namespace = $2 AND deleted_at IS NULL AND finished_at IS NULL
+          AND (spec->'resumeFrom'->>'from' = $3 OR desired_resume_from->>'from' = $3)
+        ORDER BY name LIMIT ${MAX_NAMED_JOBS}`,
+      [this.#cluster.id, namespace, name],
+    );
+    return found.rows.map((job) => `job ${job.name}`);
+  }
+
   /** The cluster is asked between transactions, because each holds a connection. What is not recorded is not written. */
   async #command(
     principal: Principal,
@@ -131,7 +177,7 @@ export class CheckpointCommandsService {
   }
 
   /** The row, if the caller may stop its job. */
-  #changeable(principal: Principal, address: CheckpointAddress, command: Command): Promise<CatalogueRow> {
+  #changeable(principal: Principal, address: CheckpointAddress, command: Named): Promise<CatalogueRow> {
     return inScope(this.#database, this.#question(principal, address), async (sql, scope) => {
       const row = await findCheckpoint(sql, this.#cluster, { address, projectId: projectIdOf(scope) });
       if (row.submitted_by !== principal.id)
@@ -174,7 +220,7 @@ function recordOf(row: CatalogueRow, object: CheckpointObject): CheckpointRecord
   return { ...toCheckpointRecord(row, row.job_id), pin: annotation(object) ?? null };
 }
 
-function gone({ name, namespace, deleted_at: at }: CatalogueRow, { participle }: Command): DomainError {
+function gone({ name, namespace, deleted_at: at }: CatalogueRow, { participle }: Named): DomainError {
   const when = at === null ? '' : ` on ${at.toISOString()}`;
   return new DomainError(
     'CONFLICT',
@@ -182,7 +228,7 @@ function gone({ name, namespace, deleted_at: at }: CatalogueRow, { participle }:
   );
 }
 
-function refusalOf(error: unknown, row: CatalogueRow, command: Command): unknown {
+function refusalOf(error: unknown, row: CatalogueRow, command: Named): unknown {
   if (error instanceof DomainError) return error;
   if (isNotFound(error) || isConflict(error)) return gone(row, command);
   if (isRefusal(error))

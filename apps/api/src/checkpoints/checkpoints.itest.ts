@@ -37,7 +37,12 @@ class FakeCluster {
       this.objects.set(path, after);
       return after;
     };
-    return { get, patch, close: () => Promise.resolve() } as unknown as KubeClient;
+    const remove = async (path: string, { uid }: { uid: string }): Promise<void> => {
+      if ((await get(path)).metadata.uid !== uid)
+        throw new KubeApiError({ status: 409, reason: 'Conflict', message: 'another one' });
+      this.objects.delete(path);
+    };
+    return { get, patch, delete: remove, close: () => Promise.resolve() } as unknown as KubeClient;
   }
 }
 
@@ -331,5 +336,44 @@ describe('what users wish of a checkpoint', () => {
     const unpin = `mutation { unpinCheckpoint(project: "research", uid: "uid-of-kept") { pin } }`;
     const after = await api.send('POST', '/graphql', { token: member, body: { query: unpin } });
     expect(after.body.data).toEqual({ unpinCheckpoint: { pin: null } });
+  });
+});
+
+describe('an adopted checkpoint', () => {
+  const spec = { jobName: '', jobUid: '', epoch: 0, step: 0, format: '', bytes: 0, files: 0 };
+
+  beforeAll(async () => {
+    for (const name of ['foreign-save', 'second-save', 'base'])
+      cluster.put(await mirrorCheckpoint(api, { jobId, name, spec }));
+    const body = { name: 'on-top', spec: { ...aJobSpec(), resumeFrom: { from: 'base' } } };
+    const made = await api.send('POST', '/v1/projects/research/jobs', { token: api.adminToken, body });
+    expect(made.status).toBe(201);
+  });
+
+  it('is forgotten by an admin, and by GraphQL too', async () => {
+    expect((await ask('DELETE', '/uid-of-foreign-save', { token: api.adminToken })).status).toBe(204);
+    const query = `mutation { forgetCheckpoint(project: "research", uid: "uid-of-second-save") }`;
+    const { body } = await api.send('POST', '/graphql', { token: api.adminToken, body: { query } });
+    expect(body.data).toEqual({ forgetCheckpoint: true });
+    expect([...cluster.objects.values()].map(({ metadata }) => metadata.name)).not.toContain('foreign-save');
+    expect((await audited()).slice(-2)).toEqual([
+      'checkpoint.forget research/foreign-save',
+      'checkpoint.forget research/second-save',
+    ]);
+  });
+
+  it.each([
+    ['one that a job is to resume from', 'base', 409, /is in use: spec\.resumeFrom of job on-top names it/],
+    ['one that a job saved', 'kept', 409, /was not adopted/],
+    ['one that is not there', 'nowhere', 404, /has no checkpoint/],
+  ])('is not forgotten: %s', async (_what, name, status, words) => {
+    const answer = await ask('DELETE', `/uid-of-${name}`, { token: api.adminToken });
+    expect(answer).toMatchObject({ status, body: { detail: expect.stringMatching(words) } });
+  });
+
+  it('is not a submitter’s to forget', async () => {
+    const body = { name: 'writer', role: 'submitter' };
+    const { token } = (await api.send('POST', '/v1/projects/research/tokens', { token: api.adminToken, body })).body;
+    expect((await ask('DELETE', '/uid-of-base', { token })).status).toBe(403);
   });
 });

@@ -47,6 +47,9 @@ export class CheckpointsResolvers implements RootResolvers {
         commands.pin(principal, address, parse(CheckpointPin, { reason })),
       ),
       unpinCheckpoint: one<CheckpointAddress>((address, { principal }) => commands.unpin(principal, address)),
+      forgetCheckpoint: one<CheckpointAddress>((address, { principal }) =>
+        commands.forget(principal, address).then(() => true),
+      ),
     };
     const ofEach = {
       checkpoints: newestRelation((jobs, limit, principal) => checkpoints.ofJobs(principal, jobs, limit)),

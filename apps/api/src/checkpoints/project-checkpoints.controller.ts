@@ -52,6 +52,17 @@ export class ProjectCheckpointsController {
     return this.#catalogue.get(caller, { project, uid });
   }
 
+  @Delete(':uid')
+  @HttpCode(204)
+  @Answers({
+    status: 204,
+    summary: 'Forget an adopted checkpoint; its files stay',
+    refusals: ['CONFLICT', 'UNAVAILABLE'],
+  })
+  forget(@Caller() caller: Principal, @Param('project') project: string, @Param('uid') uid: string): Promise<void> {
+    return this.#commands.forget(caller, { project, uid });
+  }
+
   @Post(':uid/verify')
   @InsteadOfIdempotencyKey('While a verification is awaited, asking again changes nothing: leave the header out')
   @HttpCode(202)

@@ -49,6 +49,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   'POST /v1/projects/{project}/checkpoints/{uid}/verify': 'verifyCheckpoint',
   'PUT /v1/projects/{project}/checkpoints/{uid}/pin': 'pinCheckpoint',
   'DELETE /v1/projects/{project}/checkpoints/{uid}/pin': 'unpinCheckpoint',
+  'DELETE /v1/projects/{project}/checkpoints/{uid}': 'forgetCheckpoint',
   'GET /v1/projects/{project}/jobs/{jobId}/goodput': 'goodput',
   'GET /v1/projects/{project}/jobs/{jobId}/incidents': 'jobIncidents',
   'POST /v1/projects/{project}/jobs/{jobId}/stacks': 'takeStacks',

@@ -6,6 +6,7 @@ import {
   type VerificationLevel,
 } from '@coxswain/api-types';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { CliError } from '../cli-error.ts';
 import { wholeNumber } from '../options/whole-number.ts';
 import type { Session } from '../session/session.ts';
 import { catalogueTable, checkpointText } from './catalogue-tables.ts';
@@ -23,7 +24,7 @@ interface ListOptions {
   readonly limit: number;
 }
 
-/** Adds `checkpoint list`, `get`, `pin` and `unpin`, which ask the server for the Checkpoints of a project. */
+/** Adds `checkpoint list`, `get`, `pin`, `unpin` and `forget`, which ask the server for the Checkpoints of a project. */
 export function addCatalogueCommands(checkpoint: Command, session: Session): void {
   addListCommand(checkpoint, session);
   checkpoint
@@ -57,6 +58,23 @@ export function addCatalogueCommands(checkpoint: Command, session: Session): voi
       const { project, at } = await findCheckpoint(session, name);
       session.show(await project.api.unpinCheckpoint(at), (one) => `Unpinned ${one.name}`);
     });
+  checkpoint
+    .command('forget')
+    .argument('<name>', NAME_HELP)
+    .description('delete the Checkpoint of an adopted save; its files stay')
+    .option('-y, --yes', 'delete it without a question')
+    .addHelpText('after', '\nExample:\n  coxswain checkpoint forget llama-run-7 --yes')
+    .action(async (name: string, { yes }: { readonly yes?: true }) => forgetCheckpoint(session, name, yes === true));
+}
+
+async function forgetCheckpoint(session: Session, name: string, isSure: boolean): Promise<void> {
+  const { project, checkpoint, at } = await findCheckpoint(session, name);
+  if (!isSure)
+    throw new CliError(
+      `Nothing was done. Checkpoint ${checkpoint.name} would be deleted, and its files in ${checkpoint.location} would stay. To delete it, add --yes.`,
+    );
+  await project.api.forgetCheckpoint(at);
+  session.show({ name: checkpoint.name }, () => `Forgot ${checkpoint.name}. Its files stay in ${checkpoint.location}.`);
 }
 
 function addListCommand(checkpoint: Command, session: Session): void {

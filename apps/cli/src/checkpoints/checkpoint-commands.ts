@@ -19,7 +19,7 @@ import { addStoreOptions, type StoreOptions } from './opened-store.ts';
 
 /**
  * Adds the commands of `checkpoint`. Most read saves in a directory or a bucket: they ask no server and need no engine. `verify` with the name of a Checkpoint,
- * `list`, `get`, `pin`, `unpin`, `retention` and `adopt` ask the server.
+ * `list`, `get`, `pin`, `unpin`, `forget`, `retention` and `adopt` ask the server.
  */
 export function addCheckpointCommands(program: Command, session: Session): void {
   const checkpoint = program
