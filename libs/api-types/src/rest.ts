@@ -67,6 +67,7 @@ import { TrainingJobSpec } from './training-job-spec.ts';
  * POST   …/checkpoints/{uid}/verify      CheckpointVerify     → CheckpointVerifyRequest (202)
  * PUT    …/checkpoints/{uid}/pin         CheckpointPin        → CheckpointRecord
  * DELETE …/checkpoints/{uid}/pin                              → CheckpointRecord
+ * DELETE …/checkpoints/{uid}                                  → 204               (adopted ones: the object goes, the files stay)
  * GET    …/jobs/{jobId}/incidents?kind&state&node&pageSize&pageToken → IncidentList (newest first; incident.ts)
  * GET    /v1/projects/{project}/incidents?…                    → IncidentList      (of all its jobs)
  * GET    …/jobs/{jobId}/goodput                               → JobGoodput        (where its GPU-seconds went; goodput.ts)

@@ -371,7 +371,9 @@ describe('an adopted checkpoint', () => {
     expect(answer).toMatchObject({ status, body: { detail: expect.stringMatching(words) } });
   });
 
-  it('is not a member’s to forget who did not submit its job', async () => {
-    expect((await ask('DELETE', '/uid-of-base')).status).toBe(403);
+  it('is not a submitter’s to forget', async () => {
+    const body = { name: 'writer', role: 'submitter' };
+    const { token } = (await api.send('POST', '/v1/projects/research/tokens', { token: api.adminToken, body })).body;
+    expect((await ask('DELETE', '/uid-of-base', { token })).status).toBe(403);
   });
 });

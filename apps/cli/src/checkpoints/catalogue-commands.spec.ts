@@ -171,14 +171,14 @@ describe('coxswain checkpoint pin and unpin', () => {
 describe('coxswain checkpoint forget', () => {
   const routes: Routes = { ...NAMED, [`DELETE ${PATH}`]: { text: '', status: 204 } };
   const sent = ({ requests }: Awaited<ReturnType<typeof runCommand>>): readonly string[] =>
-    requests.map(({ method }) => method);
+    requests.map(({ method }) => method).filter((method) => method !== 'GET');
 
   it('deletes the object, and says where the files stay', async () => {
     const outcome = await runCommand('checkpoint forget tiny-s20 --yes', routes);
     expect([outcome.code, outcome.out, sent(outcome)]).toEqual([
       0,
       `Forgot tiny-s20. Its files stay in ${RECORD.location}.`,
-      ['GET', 'DELETE'],
+      ['DELETE'],
     ]);
   });
 
@@ -187,7 +187,7 @@ describe('coxswain checkpoint forget', () => {
     expect([outcome.code, outcome.err, sent(outcome)]).toEqual([
       1,
       expect.stringMatching(/^Nothing was done\. Checkpoint tiny-s20 would be deleted, .* add --yes\.$/),
-      ['GET'],
+      [],
     ]);
   });
 });

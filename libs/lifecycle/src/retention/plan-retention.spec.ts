@@ -226,8 +226,10 @@ it.each<[what: string, view: RetentionView, why: RegExp]>([
 it('goes on beside a save whose files are gone, whatever a pod found of it', () => {
   const absent = { since: '2026-01-01T00:00:00Z' };
   const verification = { ...V2, verdict: 'incomplete' } as const;
-  const suspect = { reason: 'ContentDiffers' as const, evidence: [] };
-  const view = aView([{ step: 5, status: { absent, verification, suspect } }, ...TWO]);
+  const view = aView([
+    { step: 5, status: { absent, verification, suspect: { reason: 'ContentDiffers', evidence: [] } } },
+    ...TWO,
+  ]);
   expect(deleted(view)).toEqual([10]);
   expect(whyKept(view, 5)).toBe('Its files were not found, and it stays for when they are there again.');
 });
