@@ -98,3 +98,21 @@ export const ModelShape = z
   })
   .meta({ id: 'ModelShape', description: 'Sizes of a model.' });
 export type ModelShape = z.infer<typeof ModelShape>;
+
+const MLP_EXPANSION = 4;
+/** A model that reads bytes. */
+const BYTE_VOCABULARY = 256;
+
+/** Sizes with those that a job, a document or a file may leave out: MLP of four times the hidden size, multi-head attention, bytes, no gate. */
+export function withDefaultSizes(sizes: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { hiddenSize, attentionHeads } = sizes;
+  if (typeof hiddenSize !== 'number' || typeof attentionHeads !== 'number') return sizes;
+  return {
+    ffnHiddenSize: MLP_EXPANSION * hiddenSize,
+    keyValueHeads: attentionHeads,
+    headDim: hiddenSize / attentionHeads,
+    vocabularySize: BYTE_VOCABULARY,
+    gatedMlp: false,
+    ...sizes,
+  };
+}

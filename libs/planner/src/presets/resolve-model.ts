@@ -1,6 +1,6 @@
 /** Resolves the sizes of a model from a preset, a `config.json`, or sizes. */
 import { DomainError, isDomainError } from '@coxswain/domain-error';
-import { brokenSchemaRule, ModelShape, type MODEL_SIZES } from '@coxswain/layout';
+import { brokenSchemaRule, ModelShape, type MODEL_SIZES, withDefaultSizes } from '@coxswain/layout';
 import type { z } from 'zod';
 import { modelFromHuggingFace } from './hugging-face.ts';
 import { modelOf } from './models.ts';
@@ -22,10 +22,6 @@ export interface ResolvedModel {
   /** Notes on filled-in values, and on options that are not modelled. */
   readonly assumed: readonly string[];
 }
-
-/** Defaults for sizes that are not given: those of a GPT over bytes, which engine `reference` trains. */
-const MLP_EXPANSION = 4;
-const BYTE_VOCABULARY = 256;
 
 /**
  * Resolves a model. Throws INVALID_REQUEST, with a pointer into the reference, for an unknown preset or architecture and for sizes that contradict each
@@ -51,18 +47,7 @@ function modelOfSizes(reference: GivenSizes): ResolvedModel {
     name === 'name' || reference[name] === undefined ? [] : [[name, reference[name]]],
   );
   const stated = Object.fromEntries(given) as Partial<ModelShape>;
-  const { hiddenSize = 0, attentionHeads = 1 } = stated;
-  const shape = ModelShape.safeParse(
-    {
-      ffnHiddenSize: MLP_EXPANSION * hiddenSize,
-      keyValueHeads: attentionHeads,
-      headDim: hiddenSize / attentionHeads,
-      vocabularySize: BYTE_VOCABULARY,
-      gatedMlp: false,
-      ...stated,
-    },
-    { reportInput: true },
-  );
+  const shape = ModelShape.safeParse(withDefaultSizes(stated), { reportInput: true });
   if (shape.success) return { model: shape.data, stated, assumed: [] };
   const violations = shape.error.issues.map((issue) => ({
     pointer: `/${issue.path.join('/')}`,
