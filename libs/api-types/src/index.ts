@@ -151,7 +151,7 @@ export {
   RecordedFabricNodes,
 } from './fabric-history.ts';
 export type { Checkpoint } from './checkpoint.ts';
-export type { CheckpointConversion, ConvertedFrom, JobConversion } from './checkpoint-conversion.ts';
+export type { JobConversion } from './checkpoint-conversion.ts';
 export { CheckpointAdopt, type CheckpointAdoptInput } from './checkpoint-adoption.ts';
 export { CheckpointRetention, RetentionPolicy } from './retention-policy.ts';
 export { CheckpointProgress, type SavedProgress } from './checkpoint-progress.ts';

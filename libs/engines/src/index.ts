@@ -3,6 +3,7 @@ export { renderRequest } from './rendering-request.ts';
 export { engineList, isEngineName } from './engine-list.ts';
 export { ENGINE_GUIDES } from './engine-guides.ts';
 export { brokenLayoutRules, layoutRefusal } from './layout-refusal.ts';
+export { isNotPriced } from './options/pass-options.ts';
 export { layoutWithOptions } from './options/read-options.ts';
 export { modelOfJob, modelRefusals } from './model-of-job.ts';
 export { degreesOf } from './reference-layout.ts';

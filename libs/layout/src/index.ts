@@ -5,7 +5,7 @@ export { FORMAT_OF_SHARDING } from './checkpoint-formats.ts';
 export type { LayoutCheckpointFormat } from './checkpoint-formats.ts';
 export { MAX_LISTED_STAGES } from './pipeline-plan.ts';
 export { OffloadRule, RECOMPUTED_MODULES } from './memory-policy.ts';
-export { MODEL_SIZES, ModelShape, withAssumedSizes } from './model-shape.ts';
+export { MODEL_SIZES, ModelShape, withDefaultSizes } from './model-shape.ts';
 export { coordinatesOfRank, groupsOfAxis } from './rank-map.ts';
 export { LAYOUT_ENGINES, NIC_KINDS } from './layout-facts.ts';
 export type { LayoutEngine, LayoutFacts, NicKind } from './layout-facts.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ModelShape } from './model-shape.ts';
 
 /** Linear layers that can have an adapter, by the names of Hugging Face's Llama. */
-export const LORA_TARGETS = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const;
+const LORA_TARGETS = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const;
 /** One of {@link LORA_TARGETS}. */
 export type LoraTarget = (typeof LORA_TARGETS)[number];
 

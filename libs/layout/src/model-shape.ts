@@ -99,13 +99,14 @@ export const ModelShape = z
   .meta({ id: 'ModelShape', description: 'Sizes of a model.' });
 export type ModelShape = z.infer<typeof ModelShape>;
 
-/** Sizes that are not given are those of a GPT over bytes, which engine `reference` trains. */
-const BYTE_VOCABULARY = 256;
 const MLP_EXPANSION = 4;
+/** A model that reads bytes. */
+const BYTE_VOCABULARY = 256;
 
-/** What is meant where a job or a document gives layers, hiddenSize and attentionHeads alone; given sizes stay. */
-export function withAssumedSizes<Sizes extends Partial<ModelShape>>(sizes: Sizes): Sizes & AssumedSizes {
-  const { hiddenSize = 0, attentionHeads = 1 } = sizes;
+/** Sizes with those that a job, a document or a file may leave out: MLP of four times the hidden size, multi-head attention, bytes, no gate. */
+export function withDefaultSizes(sizes: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { hiddenSize, attentionHeads } = sizes;
+  if (typeof hiddenSize !== 'number' || typeof attentionHeads !== 'number') return sizes;
   return {
     ffnHiddenSize: MLP_EXPANSION * hiddenSize,
     keyValueHeads: attentionHeads,
@@ -115,5 +116,3 @@ export function withAssumedSizes<Sizes extends Partial<ModelShape>>(sizes: Sizes
     ...sizes,
   };
 }
-
-type AssumedSizes = Pick<ModelShape, 'ffnHiddenSize' | 'keyValueHeads' | 'headDim' | 'vocabularySize' | 'gatedMlp'>;

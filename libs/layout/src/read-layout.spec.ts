@@ -26,6 +26,23 @@ describe('what a file holds', () => {
   });
 });
 
+describe('what a job may leave out of its model, a document may leave out', () => {
+  const model = { layers: 8, hiddenSize: 1024, attentionHeads: 16 };
+  const want = { ffnHiddenSize: 4096, keyValueHeads: 16, headDim: 64, vocabularySize: 256, gatedMlp: false };
+
+  it.each<[string, unknown, object]>([
+    ['in a document', { layout: {}, model }, { model: want }],
+    [
+      'in a role of a job',
+      { roles: { a: { layout: {}, model } }, meshes: {}, roleMesh: {} },
+      { roles: { a: { model: want } } },
+    ],
+    ['and what it states stays', { layout: {}, model: { ...model, gatedMlp: true } }, { model: { gatedMlp: true } }],
+  ])('%s', (_sentence, value, document) => {
+    expect(readLayout(value)).toMatchObject({ document });
+  });
+});
+
 describe('what is wrong with a file is told with field, value, rule and a way out', () => {
   it.each<[string, unknown, readonly string[]]>([
     ['a file of no object', 3, [': expected a layout, a document with layout, or a job with roles']],

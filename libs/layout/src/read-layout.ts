@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { brokenSchemaRule } from './broken-schema-rule.ts';
 import { JobLayout, LayoutDocument } from './layout-document.ts';
-import { withAssumedSizes } from './model-shape.ts';
+import { withDefaultSizes } from './model-shape.ts';
 import { ParallelLayout } from './parallel-layout.ts';
 import { type SchemaProblem, schemaProblems } from './schema-problems.ts';
 
@@ -23,11 +23,11 @@ export function readLayout(value: unknown): ReadLayout {
     return wrong([{ path: '', message: 'expected a layout, a document with layout, or a job with roles' }]);
   }
   if ('roles' in value) {
-    const parsed = JobLayout.safeParse(withSizesOfRoles(value), { reportInput: true });
+    const parsed = JobLayout.safeParse({ ...value, roles: withModels(value.roles) }, { reportInput: true });
     return parsed.success ? { kind: 'job', document: parsed.data } : wrong(problemsOf(parsed.error, JobLayout));
   }
   if ('layout' in value || !isLayoutAlone(value)) {
-    const parsed = LayoutDocument.safeParse(withSizes(value), { reportInput: true });
+    const parsed = LayoutDocument.safeParse(withModel(value), { reportInput: true });
     return parsed.success ? { kind: 'layout', document: parsed.data } : wrong(problemsOf(parsed.error, LayoutDocument));
   }
   const parsed = ParallelLayout.safeParse(value, { reportInput: true });
@@ -36,25 +36,19 @@ export function readLayout(value: unknown): ReadLayout {
     : wrong(problemsOf(parsed.error, ParallelLayout));
 }
 
-/** A document may leave out the sizes that a job may leave out. */
-function withSizes(document: object): object {
-  const { model } = document as { readonly model?: unknown };
-  if (typeof model !== 'object' || model === null || Array.isArray(model) || 'kind' in model) return document;
-  const sizes = model as Readonly<Record<string, unknown>>;
-  const { hiddenSize, attentionHeads } = sizes;
-  return typeof hiddenSize === 'number' && typeof attentionHeads === 'number' && attentionHeads > 0
-    ? { ...document, model: withAssumedSizes(sizes) }
-    : document;
+/** A document may leave out the sizes of its model that a job may. */
+function withModel(document: unknown): unknown {
+  if (!isObject(document) || !isObject(document['model']) || 'kind' in document['model']) return document;
+  return { ...document, model: withDefaultSizes(document['model']) };
 }
 
-function withSizesOfRoles(job: { readonly roles: unknown }): object {
-  const { roles } = job;
-  if (typeof roles !== 'object' || roles === null || Array.isArray(roles)) return job;
-  const read = Object.entries(roles).map(([role, one]: [string, unknown]) => [
-    role,
-    typeof one === 'object' && one !== null ? withSizes(one) : one,
-  ]);
-  return { ...job, roles: Object.fromEntries(read) as unknown };
+function withModels(roles: unknown): unknown {
+  if (!isObject(roles)) return roles;
+  return Object.fromEntries(Object.entries(roles).map(([name, role]) => [name, withModel(role)]));
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isLayoutAlone(value: object): boolean {

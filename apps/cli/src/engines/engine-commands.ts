@@ -47,6 +47,10 @@ export function addEngineCommands(program: Command, session: Session): void {
     .option('--micro-batch <samples>', 'samples per pass', wholeNumber)
     .option('--job <file>', 'TrainingJob with what the layout file lacks: training, data, arguments')
     .option('--placement <file>', 'Placement as kubectl prints it: supplies the layout and the networks of its nodes')
+    .option(
+      '--engine-file <file>',
+      'configuration of the engine, such as ds_config.json or train.toml; its values become engine.options',
+    )
     .option('--out <directory>', 'also write the files and run.sh to this directory')
     .option('--force', 'overwrite existing files')
     .option('--json', 'the same as --output json')

@@ -4,6 +4,7 @@ import { isEngineName } from '@coxswain/engines';
 import { LAYOUT_ENGINES, type LayoutEngine, type ModelShape } from '@coxswain/layout';
 import { z } from 'zod';
 import { CliError } from '../cli-error.ts';
+import { withEngineFile } from '../files/engine-file.ts';
 import { readJobFile } from '../job-files/job-file.ts';
 import { readLayoutDocument } from '../plan/layout-file.ts';
 import { knownRelease, meshFields, modelFields } from '../verdicts/engine-verdict.ts';
@@ -22,6 +23,8 @@ export interface RenderOptions {
   readonly microBatch?: number;
   readonly job?: string;
   readonly placement?: string;
+  /** Configuration of the engine, whose values become its options. */
+  readonly engineFile?: string;
 }
 
 /** The request that files and options describe. */
@@ -50,7 +53,8 @@ export function readRendering(options: RenderOptions): ReadRendering {
   if (fields.engine?.name === undefined) throw new CliError('No engine given: use --engine NAME[@RELEASE].');
   if (fields.layout === undefined)
     throw new CliError(`${options.job ?? 'The job'} lets the planner choose its layout: give --layout.`);
-  const parsed = RenderingRequest.safeParse(fields);
+  const engine = withEngineFile(fields.engine, options.engineFile);
+  const parsed = RenderingRequest.safeParse({ ...fields, engine });
   if (parsed.success) return { request: parsed.data, notes };
   throw new CliError(`The request cannot be rendered:\n${z.prettifyError(parsed.error)}`);
 }

@@ -4,7 +4,7 @@ import { brokenLayoutRules, engineRefusal } from '@coxswain/engines';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importFile } from './import-file.ts';
-import type { ImportedJob } from '../job-import/import-job.ts';
+import type { ImportedJob } from '../job-import/imported-job.ts';
 
 const DIRECTORY = join(import.meta.dirname, '../../../../examples/import');
 const read = (file: string): ImportedJob =>

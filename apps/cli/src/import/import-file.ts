@@ -2,7 +2,8 @@
 import { parseAllDocuments } from 'yaml';
 import { flatSettings, importConfiguration, isToml, tomlSettings } from '../job-import/config-file.ts';
 import { ImportError } from '../job-import/import-error.ts';
-import { importJob, RECOGNISED, type ImportedJob } from '../job-import/import-job.ts';
+import { importJob, RECOGNISED } from '../job-import/import-job.ts';
+import type { ImportedJob } from '../job-import/imported-job.ts';
 import type { LaunchOptions } from '../job-import/launched-job.ts';
 import type { ReportLine } from '../job-import/import-report.ts';
 import { importBatchScript, isBatchScript } from '../job-import/sbatch.ts';

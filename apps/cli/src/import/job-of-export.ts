@@ -1,7 +1,7 @@
 /** The job that an exported file holds, if the file still says what was exported. */
 import { JobCreate } from '@coxswain/api-types';
 import { parse } from 'yaml';
-import type { ImportedJob } from '../job-import/import-job.ts';
+import type { ImportedJob } from '../job-import/imported-job.ts';
 import { EXPORT_FORMS, EXPORTED_JOB, exportedJob, type ExportForm } from './exported-job.ts';
 
 const KINDS: Readonly<Record<string, ExportForm>> = {

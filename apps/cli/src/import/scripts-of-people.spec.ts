@@ -2,7 +2,7 @@
  * Facts of public job files that were once read wrongly, each reduced to the lines that matter. Sources: awsome-distributed-training (megatron-lm, FSDP, TRL,
  * LLM Foundry, picotron), Megatron-LM examples, Kubeflow Trainer examples, TorchTitan's multi-node script, and axolotl examples.
  */
-import type { ImportedJob } from '../job-import/import-job.ts';
+import type { ImportedJob } from '../job-import/imported-job.ts';
 import { importFile } from './import-file.ts';
 
 const slurm = (nodes: number, ...lines: readonly string[]): string =>

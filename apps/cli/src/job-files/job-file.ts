@@ -3,12 +3,15 @@ import { describeProblem, nearestWord, schemaProblems } from '@coxswain/layout';
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { CliError } from '../cli-error.ts';
+import { withEngineFile } from '../files/engine-file.ts';
 
 /** What goes before the file. */
 export interface JobOverrides {
   readonly name?: string | undefined;
   /** In place of the file's layout: the planner chooses one. */
   readonly gpus?: number | undefined;
+  /** The engine's own configuration file, whose options join those of the job. */
+  readonly engineFile?: string | undefined;
 }
 
 /**
@@ -33,23 +36,31 @@ export function parseJob(text: string, options: JobOverrides & { readonly source
   const wrong = document !== undefined && 'errors' in document ? document.errors[0] : undefined;
   if (wrong !== undefined) throw new CliError(`${options.source} is neither YAML nor JSON: ${wrong.message}`);
   const body = toBody(document === undefined ? undefined : (document.toJS() as unknown), options.source);
-  const parsed = JobCreate.safeParse(
-    {
-      ...body,
-      ...(options.name === undefined ? {} : { name: options.name }),
-      ...(options.gpus === undefined
-        ? {}
-        : { spec: { ...(body['spec'] as object), layout: 'auto', gpus: options.gpus } }),
-    },
-    { reportInput: true },
-  );
+  const asked = {
+    ...body,
+    ...(options.name === undefined ? {} : { name: options.name }),
+    ...(options.gpus === undefined
+      ? {}
+      : { spec: { ...(body['spec'] as object), layout: 'auto', gpus: options.gpus } }),
+  };
   const misspelt = misspeltMetadata(document === undefined ? undefined : document.toJS());
+  const job = validJob(asked, options.source, misspelt);
+  if (options.engineFile === undefined) return job;
+  const { spec } = job;
+  return validJob(
+    { ...job, spec: { ...spec, engine: withEngineFile(spec.engine, options.engineFile) } },
+    options.source,
+  );
+}
+
+function validJob(asked: unknown, source: string, misspelt: readonly string[] = []): JobCreate {
+  const parsed = JobCreate.safeParse(asked, { reportInput: true });
   if (parsed.success && misspelt.length === 0) return parsed.data;
   const problems = schemaProblems(parsed.error?.issues ?? [], JobCreate).map(
     (problem) =>
       `✖ ${describeProblem(problem)}\n  → at ${problem.path.length === 0 ? 'the job' : problem.path.map(String).join('.')}`,
   );
-  throw new CliError(`${options.source} is not a valid job:\n${[...misspelt, ...problems].join('\n')}`);
+  throw new CliError(`${source} is not a valid job:\n${[...misspelt, ...problems].join('\n')}`);
 }
 
 /** Fields of a manifest that people write; kubectl adds others to what it prints. */

@@ -2,7 +2,7 @@
 import { accelerateVariables, isAccelerateVariable, type AccelerateSettings } from './accelerate.ts';
 import { degreeField, type SpelledDegree } from './degree-spellings.ts';
 import { readLayout } from './degrees.ts';
-import type { ImportedJob } from './import-job.ts';
+import type { ImportedJob } from './imported-job.ts';
 import type { ReportLine } from './import-report.ts';
 import { launchedJob, type LaunchOptions } from './launched-job.ts';
 import { offloadLines } from './offload-lines.ts';

@@ -3,7 +3,7 @@ import { JobCreate, ObjectName, plainSecrets } from '@coxswain/api-types';
 import { z } from 'zod';
 import { isRendezvous, readVariables } from './environment.ts';
 import { ImportError } from './import-error.ts';
-import { IMAGE_TO_NAME } from './launched-job.ts';
+import { IMAGE_TO_NAME } from './imported-job.ts';
 import type { ImportReport } from './import-report.ts';
 import { importedEngine, type ImportedEngine } from './imported-engine.ts';
 import type { PodView } from './pod.ts';

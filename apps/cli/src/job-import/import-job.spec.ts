@@ -1,5 +1,6 @@
 /** More than 400 lines: tables of what is said, and what becomes of it. */
-import { importJob, type ImportedJob } from './import-job.ts';
+import { importJob } from './import-job.ts';
+import type { ImportedJob } from './imported-job.ts';
 import { aPyTorchJob, aRuntime, aTrainJob } from './testing/documents.ts';
 
 const specOf = (...documents: readonly unknown[]): ImportedJob['job']['spec'] => importJob(documents).job.spec;

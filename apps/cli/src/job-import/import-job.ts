@@ -4,21 +4,11 @@ import { importIndexedJob, importJobSet, importMpiJob, importPod, importVolcanoJ
 import { reportBeside } from './beside-the-job.ts';
 import type { ImportOptions, MadeJob } from './gang-job.ts';
 import { ImportError } from './import-error.ts';
+import type { ImportedJob } from './imported-job.ts';
 import { ImportReport, type ReportLine } from './import-report.ts';
 import { importPyTorchJob } from './pytorch-job.ts';
 import { requireBounded, Source } from './source.ts';
 import { importTrainJob } from './train-job.ts';
-import type { WrittenRuntime } from './runtime-of-pod.ts';
-import type { WrittenJob } from './written-job.ts';
-
-/** The imported job, and what became of each field of its file. */
-export interface ImportedJob {
-  readonly job: WrittenJob;
-  /** A line for every field of the file: taken over, changed, left. */
-  readonly report: readonly ReportLine[];
-  /** What its pods need beyond the job, for an administrator; absent if nothing, or if a shipped runtime has it. */
-  readonly runtime?: WrittenRuntime;
-}
 
 const RUNTIME = /^trainer\.kubeflow\.org\/v1alpha1 (?:Cluster)?TrainingRuntime$/;
 const BY_HAND = 'write a job with coxswain init --engine command, with the program of one rank';

@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { ImportError } from './import-error.ts';
-import { importJob, type ImportedJob } from './import-job.ts';
+import { importJob } from './import-job.ts';
+import type { ImportedJob } from './imported-job.ts';
 import { aPyTorchJob, aRuntime, aTrainJob } from './testing/documents.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../../../examples/import');

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { isRendezvous } from './environment.ts';
 import { ImportError } from './import-error.ts';
 import { importedEngine } from './imported-engine.ts';
-import type { ImportedJob } from './import-job.ts';
+import { IMAGE_TO_NAME, type ImportedJob } from './imported-job.ts';
 import type { ReportLine } from './import-report.ts';
 import type { RankProgram } from './program.ts';
 import { shownLayout } from './shown-layout.ts';
@@ -34,8 +34,6 @@ export interface Launch {
   readonly from: string;
 }
 
-/** An image that cannot be pulled: the report asks for the right one. */
-export const IMAGE_TO_NAME = 'registry.example.com/replace/me:tag';
 type Variable = { readonly name: string; readonly value: string };
 
 /** The job, with its lines before those of the file. */

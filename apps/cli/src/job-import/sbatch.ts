@@ -4,7 +4,7 @@ import { ImportError } from './import-error.ts';
 import type { ReportLine } from './import-report.ts';
 import { tokensOf } from './imported-engine.ts';
 import { launchedJob, type LaunchOptions } from './launched-job.ts';
-import type { ImportedJob } from './import-job.ts';
+import type { ImportedJob } from './imported-job.ts';
 import { programOfScript, type RankProgram } from './program.ts';
 
 /** Whether the text is a batch script: it has lines for sbatch, or it is a script that starts ranks by a launcher. */

@@ -15,6 +15,7 @@ interface SubmitOptions {
   readonly file: string;
   readonly name?: string;
   readonly gpus?: number;
+  readonly engineFile?: string;
   readonly idempotencyKey?: string;
   readonly watch?: true;
   readonly check?: true;
@@ -51,12 +52,20 @@ export function addActingCommands(program: Command, session: Session): void {
     .requiredOption('-f, --file <file>', 'TrainingJob manifest or {name, spec}; - reads standard input')
     .option('--name <name>', 'name to use instead of the one in the file')
     .option('--gpus <count>', 'let the planner choose a layout for this many GPUs', wholeNumber)
+    .option(
+      '--engine-file <file>',
+      'configuration of the engine, such as ds_config.json or train.toml; its values become engine.options',
+    )
     .option('--idempotency-key <key>', 'submitting the same key twice creates one job (default: a new key)')
     .option('-w, --watch', 'follow the job until it ends')
     .option('--check', 'submit nothing: print what the job would wait for; exit code 1 if a change is needed')
     .addHelpText('after', '\nExample:\n  coxswain submit -f examples/jobs/tiny-gpt.yaml --watch')
     .action(async (options: SubmitOptions) => {
-      const body = readJobFile(options.file, { name: options.name, gpus: options.gpus });
+      const body = readJobFile(options.file, {
+        name: options.name,
+        gpus: options.gpus,
+        engineFile: options.engineFile,
+      });
       const project = await session.open();
       if (options.check === true) {
         const check = await project.api.checkJob(project.project, body);

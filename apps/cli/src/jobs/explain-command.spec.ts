@@ -64,6 +64,22 @@ Attempt 1 failed: Evicted. Pod a was evicted.`,
     expect(out.split('\n').at(-1)).toMatch(/^Recommended: save every 60 steps \(about 20 min 0 s\): a save stops/);
   });
 
+  it('lists options of the engine that no prediction counts', async () => {
+    const engine = { name: 'megatron-lm' as const, image: 'i', options: [{ name: 'use-flash', value: 'true' }] };
+    const job = aJob({ spec: { engine } });
+    const notes = ['assumed: x', 'engine.options: use-flash true is passed through and not priced'];
+    const program = {
+      ...{ release: null, startedBy: 'launcher', argv: [], resumeArgs: [], env: [], files: [], ports: [] },
+      ...{ hostMemoryGibPerGpu: null, stepLines: null, checkpointFormat: null, notes },
+    };
+    const json = { engine: 'megatron-lm', epoch: null, layout: null, refusal: null, program };
+    const answers = { ...routes(job), [`${JOBS}/${job.id}/rendering`]: { json } };
+    expect((await runCommand('explain tiny-gpt', answers)).out.split('\n').slice(1)).toEqual(['', notes[1]]);
+    expect(JSON.parse((await runCommand('explain tiny-gpt -o json', answers)).out)).toMatchObject({
+      notPriced: [notes[1]],
+    });
+  });
+
   it('says of a job that failed what to do next', async () => {
     const lastFailure = aJobFailure({ isFinal: true });
     const failed = aJob({ state: 'Failed', summary: 'It failed.', lastFailure });

@@ -5,8 +5,10 @@ import {
   type Job,
   type StartVerdict,
 } from '@coxswain/api-types';
+import { isNotPriced } from '@coxswain/engines';
 import type { Command } from 'commander';
 import { columns } from '../output/output.ts';
+import type { ProjectJobs } from '../session/project-jobs.ts';
 import type { Session } from '../session/session.ts';
 import { recommendationSentence } from './goodput-command.ts';
 
@@ -23,6 +25,17 @@ interface Explanation {
   readonly lastFailure: { readonly attempt: number; readonly reason: string; readonly message: string } | null;
 }
 
+/** Options that the engine receives and no prediction counts. An explanation does without them if the server cannot render the job. */
+async function notPricedOf(
+  { api }: ProjectJobs,
+  at: { readonly project: string; readonly id: string },
+  { spec }: Job,
+): Promise<readonly string[]> {
+  if ((spec.engine.options ?? []).length === 0) return [];
+  const rendering = await api.rendering(at).catch(() => undefined);
+  return (rendering?.program?.notes ?? []).filter(isNotPriced);
+}
+
 /** `coxswain explain` */
 export function addExplainCommand(program: Command, session: Session): void {
   program
@@ -37,8 +50,10 @@ export function addExplainCommand(program: Command, session: Session): void {
         job.spec.checkpoint === undefined ? undefined : await project.api.goodput(at).catch(() => undefined);
       const recommendedSaves = goodput?.recommendedSaves ?? null;
       const advice = goodput === undefined ? [] : recommendationSentence(goodput);
-      session.show({ ...explanationOf(job), recommendedSaves }, () =>
-        [explanationText(job, session.now()), ...advice.flatMap((line) => ['', line])].join('\n'),
+      const notPriced = await notPricedOf(project, at, job);
+      const more = [...advice.flatMap((line) => ['', line]), ...(notPriced.length === 0 ? [] : ['', ...notPriced])];
+      session.show({ ...explanationOf(job), recommendedSaves, notPriced }, () =>
+        [explanationText(job, session.now()), ...more].join('\n'),
       );
     });
 }

@@ -19,12 +19,17 @@ import { CliError } from '../cli-error.ts';
 import { type AskedOfEngine, engineVerdict } from '../verdicts/engine-verdict.ts';
 import type { CheckedRole, LayoutCheck, LayoutRanks } from './layout-answers.ts';
 import { checkText, ranksText } from './layout-tables.ts';
+import { withEngineFile } from '../files/engine-file.ts';
 import { readLayoutFile, type WellRead } from '../files/read-layout-file.ts';
 import { jsonText } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
 
 interface JsonOption {
   readonly json?: true;
+}
+
+interface CheckOptions extends JsonOption {
+  readonly engineFile?: string;
 }
 
 /** Commands about layout files; no server is asked. */
@@ -36,10 +41,14 @@ export function addLayoutCommands(program: Command, session: Session): void {
     .description(
       'list the broken rules of a layout, warnings, and what its engine refuses (exit code 1, as for broken rules); - is standard input',
     )
+    .option(
+      '--engine-file <file>',
+      'configuration of the engine, such as ds_config.json or train.toml; its values become engine.options',
+    )
     .option('--json', 'print JSON (as --output json)')
     .addHelpText('after', CHECK_EXAMPLES)
-    .action((path: string, options: JsonOption) => {
-      const check = checkedFile(path);
+    .action((path: string, options: CheckOptions) => {
+      const check = checkedFile(path, options.engineFile);
       show(session, options, check, checkText);
       if (!check.legal || check.roles.some(isRefused)) session.setExitCode(1);
     });
@@ -80,8 +89,8 @@ function show<T>(session: Session, options: JsonOption, data: T, table: (data: T
 
 const shapeOf: ModelByName = (name) => modelOf(name).model;
 
-function checkedFile(path: string): LayoutCheck {
-  const read = readLayoutFile(path);
+function checkedFile(path: string, engineFile: string | undefined): LayoutCheck {
+  const read = withOptionsOf(readLayoutFile(path), path, engineFile);
   const findings = inPlainWords(() =>
     read.kind === 'job' ? checkJobLayout(read.document, shapeOf) : checkLayoutDocument(read.document, shapeOf),
   );
@@ -96,6 +105,14 @@ function checkedFile(path: string): LayoutCheck {
     })),
     findings,
   };
+}
+
+/** The document with the options of the engine's own file. */
+function withOptionsOf(read: WellRead, path: string, engineFile: string | undefined): WellRead {
+  if (engineFile === undefined) return read;
+  if (read.kind === 'job' || read.document.engine === undefined)
+    throw new CliError(`--engine-file needs a layout document with engine, and ${path} names none; add engine.name.`);
+  return { ...read, document: { ...read.document, engine: withEngineFile(read.document.engine, engineFile) } };
 }
 
 function verdictOf(asked: AskedOfEngine): Pick<CheckedRole, 'engine' | 'outcome' | 'refusal' | 'notPriced'> {

@@ -1,4 +1,4 @@
-import { brokenSchemaRule, ModelShape } from '@coxswain/layout';
+import { brokenSchemaRule, ModelShape, withDefaultSizes } from '@coxswain/layout';
 import { isHubName, modelFromHuggingFace, modelOf } from '@coxswain/planner/presets';
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -28,7 +28,7 @@ export function plannedModel(nameOrFile: string): PlannedModel {
     const name = document['_name_or_path'] === undefined ? nameOfFile(nameOrFile) : model.name;
     return { modelShape: { ...model, name }, huggingFace: document, assumed };
   }
-  const shape = ModelShape.safeParse(document, { reportInput: true });
+  const shape = ModelShape.safeParse(isObject(document) ? withDefaultSizes(document) : document, { reportInput: true });
   if (!shape.success)
     throw new CliError(
       `${nameOrFile} is neither a Hugging Face config.json (it names no model_type) nor a model shape:\n${shape.error.issues.map(sentenceOf).join('\n')}`,

@@ -1,6 +1,6 @@
 /** Asks the adapter of an engine about a layout, so that `layout check` and `predict` answer as `render` does. */
 import { ENGINE_RELEASES, type EngineRendering, RenderingRequest } from '@coxswain/api-types';
-import { isEngineName, renderRequest } from '@coxswain/engines';
+import { isEngineName, isNotPriced, renderRequest } from '@coxswain/engines';
 import { type DeviceMesh, type LayoutDocument, type ModelShape, worldSize } from '@coxswain/layout';
 
 type Refusal = NonNullable<EngineRendering['refusal']>;
@@ -22,7 +22,7 @@ export function engineVerdict(asked: AskedOfEngine): EngineVerdict {
   const parsed = RenderingRequest.safeParse(fieldsOfDocument(asked));
   if (!parsed.success) return { notPriced: [] };
   const { refusal, program } = renderRequest(parsed.data);
-  const notPriced = (program?.notes ?? []).filter((note) => note.includes(NOT_PRICED));
+  const notPriced = (program?.notes ?? []).filter(isNotPriced);
   return refusal === null || refusal.rule === LACKS_A_PART ? { notPriced } : { refusal, notPriced };
 }
 
@@ -32,8 +32,6 @@ export interface EngineVerdict {
   /** Options that are passed through to the engine, one sentence each. */
   readonly notPriced: readonly string[];
 }
-
-const NOT_PRICED = 'not priced';
 
 /** The fields of a rendering request that a layout document has. */
 export function fieldsOfDocument({ engine, layout, model, batch, lora, mesh }: AskedOfEngine): Fields {

@@ -1,3 +1,4 @@
+// A little over 400 lines: one ingest thread with all that it watches of a gang.
 /** Do the ranks of reporting gangs make progress, and which rank holds the others up? Runs in the ingest thread as reports arrive. */
 import type { BrokenSave, LauncherMessage, ProcessGroup, StepReport } from '@coxswain/api-types';
 import {

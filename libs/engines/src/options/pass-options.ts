@@ -73,12 +73,12 @@ const CARRIERS: Readonly<Partial<Record<EngineName, Carrier>>> = {
   'hugging-face': {
     known: () => Object.keys(trainer.options),
     rendered: (run, name) =>
-      name.includes('.') ? at(jsonFile(run, DEEPSPEED_FILE), name) : trainerArgument(run.command, name),
+      isInDeepSpeedFile(name) ? at(jsonFile(run, DEEPSPEED_FILE), name) : trainerArgument(run.command, name),
     ownerOf: (name, spec) =>
-      name.includes('.') ? ownerInDeepSpeed(name) : (ownerOfLora(name, spec) ?? ownerInTrainer(name)),
+      isInDeepSpeedFile(name) ? ownerInDeepSpeed(name) : (ownerOfLora(name, spec) ?? ownerInTrainer(name)),
     pass: (run, options) => {
-      const inFile = options.filter(({ name }) => name.includes('.'));
-      const rest = options.filter(({ name }) => !name.includes('.'));
+      const inFile = options.filter(({ name }) => isInDeepSpeedFile(name));
+      const rest = options.filter(({ name }) => !isInDeepSpeedFile(name));
       return withWords(
         inFile.length === 0 ? run : withDeepSpeed(run, inFile),
         rest.map(({ name, value }) => `--${name}=${value}`),
@@ -116,8 +116,15 @@ function decided({ name, value }: Option, field: string, rendered: Json | undefi
   return { field, why: `engine.options sets ${name} to ${value}, and ${field} ${instead}` };
 }
 
+/** Whether a note of a rendering names an option that is passed through and not priced. */
+export function isNotPriced(note: string): boolean {
+  return note.includes(NOT_PRICED);
+}
+
+const NOT_PRICED = 'is passed through and not priced';
+
 function noteOf({ name, value }: Option, known: readonly string[], release: string | undefined): string {
-  const sentence = `engine.options: ${name} ${value} is passed through and not priced`;
+  const sentence = `engine.options: ${name} ${value} ${NOT_PRICED}`;
   if (known.length === 0 || known.some((one) => plain(one) === plain(name))) return sentence;
   const near = nearestWord(known.map(plain), plain(name));
   return `${sentence}; ${release ?? 'the release'} does not list it${near === undefined ? '' : ` (did you mean ${near}?)`}`;
@@ -205,6 +212,19 @@ const IN_DEEPSPEED: readonly (readonly [begin: string, field: string])[] = [
   ['activation_checkpointing.cpu_checkpointing', 'layout.memory.offload'],
   ['checkpoint.load_universal', 'layout.checkpointPolicy.format'],
 ];
+
+/** Keys of DeepSpeed's file that are in no section and are no arguments of Trainer. */
+const TOP_OF_DEEPSPEED = new Set([
+  ...['train_batch_size', 'train_micro_batch_size_per_gpu', 'gradient_clipping', 'steps_per_print'],
+  ...['wall_clock_breakdown', 'prescale_gradients', 'gradient_predivide_factor', 'communication_data_type'],
+  ...['zero_allow_untested_optimizer', 'zero_force_ds_cpu_optimizer', 'sparse_gradients', 'dump_state'],
+  ...['memory_breakdown', 'sequence_parallel_size'],
+]);
+
+/** Whether Trainer has the option in DeepSpeed's file, and not among its own arguments. */
+function isInDeepSpeedFile(name: string): boolean {
+  return name.includes('.') || TOP_OF_DEEPSPEED.has(name);
+}
 
 function ownerInDeepSpeed(name: string): string | undefined {
   return IN_DEEPSPEED.find(([begin]) => name === begin || name.startsWith(`${begin}.`))?.[1];

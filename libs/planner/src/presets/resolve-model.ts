@@ -1,6 +1,6 @@
 /** Resolves the sizes of a model from a preset, a `config.json`, or sizes. */
 import { DomainError, isDomainError } from '@coxswain/domain-error';
-import { brokenSchemaRule, ModelShape, withAssumedSizes, type MODEL_SIZES } from '@coxswain/layout';
+import { brokenSchemaRule, ModelShape, type MODEL_SIZES, withDefaultSizes } from '@coxswain/layout';
 import type { z } from 'zod';
 import { modelFromHuggingFace } from './hugging-face.ts';
 import { modelOf } from './models.ts';
@@ -47,7 +47,7 @@ function modelOfSizes(reference: GivenSizes): ResolvedModel {
     name === 'name' || reference[name] === undefined ? [] : [[name, reference[name]]],
   );
   const stated = Object.fromEntries(given) as Partial<ModelShape>;
-  const shape = ModelShape.safeParse(withAssumedSizes(stated), { reportInput: true });
+  const shape = ModelShape.safeParse(withDefaultSizes(stated), { reportInput: true });
   if (shape.success) return { model: shape.data, stated, assumed: [] };
   const violations = shape.error.issues.map((issue) => ({
     pointer: `/${issue.path.join('/')}`,
