@@ -57,7 +57,7 @@ function importOther(text: string, options: LaunchOptions): ImportedJob {
 
 /** `$NAME` where no shell would read it: the manifest is a template of envsubst, and its variables are not replaced yet. */
 function refuseUnset(documents: readonly unknown[]): void {
-  const names = [...new Set(documents.filter(isObject).flatMap((document) => unsetIn(document)))];
+  const names = [...new Set(documents.filter(isObject).flatMap((document) => unsetIn(document, new Set())))];
   if (names.length === 0) return;
   const set = names.map((name) => `${name}=VALUE`).join(' ');
   throw new ImportError(
@@ -68,14 +68,16 @@ function refuseUnset(documents: readonly unknown[]): void {
 /** Fields that a shell of the pod reads keep their variables. */
 const READ_BY_PROGRAMS = new Set(['command', 'args', 'env', 'data', 'stringData', 'annotations', 'labels']);
 
-function unsetIn(value: unknown): readonly string[] {
+/** Anchors of YAML can lead in a circle, so each value is looked at once. */
+function unsetIn(value: unknown, seen: Set<unknown>): readonly string[] {
   if (typeof value === 'string') {
     const [, name] = /^[\w./:@-]*\$\{?([A-Za-z_]\w*)\}?[\w./:@-]*$/.exec(value) ?? [];
     return name === undefined ? [] : [name];
   }
-  if (typeof value !== 'object' || value === null) return [];
-  if (Array.isArray(value)) return value.flatMap(unsetIn);
-  return Object.entries(value).flatMap(([key, inner]) => (READ_BY_PROGRAMS.has(key) ? [] : unsetIn(inner)));
+  if (typeof value !== 'object' || value === null || seen.has(value)) return [];
+  seen.add(value);
+  if (Array.isArray(value)) return value.flatMap((inner) => unsetIn(inner, seen));
+  return Object.entries(value).flatMap(([key, inner]) => (READ_BY_PROGRAMS.has(key) ? [] : unsetIn(inner, seen)));
 }
 
 function configured(settings: Readonly<Record<string, string>>, options: LaunchOptions): ImportedJob {
