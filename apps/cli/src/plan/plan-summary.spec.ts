@@ -29,7 +29,7 @@ describe('the summary of a plan', () => {
     ],
     ['has no constraint where none excluded any', /\nExcluded +no constraint excluded any of 51,234/, { ruledOut: [] }],
     ['names the option for the rest', /\nAdd --explain for the parts of a step/],
-  ])('%s', (_sentence, text, change) => {
+  ])('%s', (_sentence, text, change = {}) => {
     expect(summaryOf(change)).toMatch(text);
   });
 

@@ -1,5 +1,4 @@
 /** Writes the tensors of a model in another spelling. */
-import { volumeOf } from '../read/saved-state.ts';
 import type { PartRun } from './arrangements.ts';
 import { type ConvertedTensor, mergedPieces, type SourcePiece } from './converted-tensor.ts';
 import type { ModelConfig } from './model-config.ts';
