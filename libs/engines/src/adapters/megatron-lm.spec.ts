@@ -164,6 +164,30 @@ describe('arguments of the user', () => {
     expect(own.command.slice(-2)).toEqual(args);
   });
 
+  it.each<[string, readonly string[], RegExp | undefined]>([
+    ['an option', ['--xielu'], /does not list --xielu; passed to your program as given, and not priced/],
+    ['an option with its value', ['--qknorm-impl', 'apex'], /does not list --qknorm-impl;/],
+    ['a value of an option', ['--optimizer', 'ademamix'], /does not list --optimizer ademamix;/],
+    ['and nothing that the release lists', ['--rotary-base', '500000'], undefined],
+  ])('of a fork are passed on with a note: %s', (_sentence, args, note) => {
+    const command = ['/workspace/fork/pretrain_gpt.py'];
+    const own = rendered(({ engine }) => Object.assign(engine, { args, command }));
+    expect(own.command.slice(-args.length)).toEqual(args);
+    const passed = own.notes.filter((one) => one.includes('passed to your program'));
+    expect(passed).toEqual(note === undefined ? [] : [expect.stringMatching(note)]);
+  });
+
+  it.each<[string, readonly string[], RegExp]>([
+    ['a slip', ['--no-bias-swiglu-fusio'], /--no-bias-swiglu-fusio is no option/],
+    ['an abbreviation', ['--tensor-model-parallel', '2'], /--tensor-model-parallel is no option/],
+    ['a number that is none', ['--rotary-base', 'many'], /--rotary-base many is not of type/],
+    ['what the layout decides', ['--tensor-model-parallel-size', '2'], /layout.tensorParallelDegree renders/],
+  ])('of a fork are refused nevertheless: %s', (_sentence, args, why) => {
+    const command = ['/workspace/fork/pretrain_gpt.py'];
+    const rendering = render(({ engine }) => Object.assign(engine, { args, command }));
+    expect(rendering).toMatchObject({ kind: 'refused', why: expect.stringMatching(why) as string });
+  });
+
   it('are all refused at once, each with its way out', () => {
     const rendering = render(({ engine }) => {
       engine.args = [

@@ -4,7 +4,7 @@ import { RESUME_ARGUMENTS } from '../megatron/checkpoint-arguments.ts';
 import { megatronArguments, fieldRefusals } from '../megatron/megatron-arguments.ts';
 import { MEGATRON_RELEASES, megatronRelease, type MegatronRelease } from '../megatron/releases.ts';
 import type { MegatronJob, RenderedField } from '../megatron/rendered-field.ts';
-import { argumentRefusal } from '../megatron/user-arguments.ts';
+import { argumentRefusal, passedThrough } from '../megatron/user-arguments.ts';
 import { modelOfJob } from '../model-of-job.ts';
 import { literally, refused, type RenderContext, type Rendering } from '../rendering.ts';
 import { savedCheckpoints } from '../saved-checkpoints.ts';
@@ -32,7 +32,7 @@ export function renderMegatronLm(spec: EffectiveSpec, context: RenderContext): R
     stepLines: 'megatron',
     ...(spec.checkpoint === undefined ? {} : savedCheckpoints('megatron-lm')),
     ...(hostMemoryGibPerGpu === undefined ? {} : { hostMemoryGibPerGpu }),
-    notes: notesOf(spec, { release, fields }),
+    notes: notesOf(job, fields),
   };
 }
 
@@ -116,12 +116,11 @@ export function variableRefusal(
   };
 }
 
-function notesOf(
-  spec: EffectiveSpec,
-  { release, fields }: { readonly release: MegatronRelease; readonly fields: readonly RenderedField[] },
-): readonly string[] {
+function notesOf(job: MegatronJob, fields: readonly RenderedField[]): readonly string[] {
+  const { spec, release } = job;
   const notes = fields.flatMap((one) => (one.kind === 'note' ? [one.text] : []));
   const chosen =
     spec.engine.release === undefined ? [`rendered for ${release.tag}, the newest release that is known`] : [];
-  return [...new Set([...chosen, ...notes])];
+  const passed = passedThrough(job);
+  return [...new Set([...chosen, ...notes, ...(passed === undefined ? [] : [passed])])];
 }

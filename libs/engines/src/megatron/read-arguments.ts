@@ -12,10 +12,12 @@ interface ReadArgument {
 }
 
 /** Why the parser would exit, and at which argument. */
-interface ArgumentProblem {
+export interface ArgumentProblem {
   readonly word: string;
   readonly kind: 'unknown' | 'stray' | 'arity' | 'value';
   readonly sentence: string;
+  /** Of kind value: whether the option takes one of a list, to which a fork may add. */
+  readonly isChoice?: boolean;
 }
 
 interface ReadArguments {
@@ -74,7 +76,12 @@ function problemOf(
   const wrong = values.find((value) => !isOf(option, value));
   if (wrong === undefined) return undefined;
   const wanted = option.kind === 'choice' ? `one of ${option.choices.join(', ')}` : `of type ${option.kind}`;
-  return { word: flag, kind: 'value', sentence: `${flag} ${wrong} is not ${wanted}` };
+  return {
+    word: flag,
+    kind: 'value',
+    isChoice: option.kind === 'choice',
+    sentence: `${flag} ${wrong} is not ${wanted}`,
+  };
 }
 
 /** What the option takes, where it is not as many as given. */

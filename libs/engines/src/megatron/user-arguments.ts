@@ -2,17 +2,43 @@
 import { nearestWord } from '@coxswain/layout';
 import type { EngineRefusal } from '../engine-refusal.ts';
 import { ownerOf } from './owned-options.ts';
-import { readArguments } from './read-arguments.ts';
+import { type ArgumentProblem, readArguments } from './read-arguments.ts';
 import type { MegatronJob, RenderedField } from './rendered-field.ts';
 
 /** One refusal for all of `engine.args` and the command that cannot follow the rendered arguments; undefined if all can. */
 export function argumentRefusal(job: MegatronJob, fields: readonly RenderedField[]): EngineRefusal | undefined {
-  const misread = misreadArguments(job);
-  // An option with a value that the release does not take is named once.
-  const decided = decidedArguments(job, fields).filter(
-    ({ flag }) => !misread.some(({ why }) => why.startsWith(`${flag} `)),
-  );
-  return inOne([...misread, ...decided.map(({ refusal }) => refusal)]);
+  const { problems } = readArguments(job.spec.engine.args ?? [], job.release.options);
+  // An option with a value that the release does not take is named once, and is the fork's own affair if it is passed through.
+  const misread = problems.filter(({ kind }) => kind === 'value').map(({ word }) => word);
+  const decided = decidedArguments(job, fields).filter(({ flag }) => !misread.includes(flag));
+  return inOne([...misreadArguments(job), ...decided.map(({ refusal }) => refusal)]);
+}
+
+/** What the program of the job may know and the release does not list, for a note; undefined: nothing. */
+export function passedThrough({ spec, release, program }: MegatronJob): string | undefined {
+  if (!isOfUser({ spec, program })) return undefined;
+  const { problems } = readArguments(spec.engine.args ?? [], release.options);
+  const words = problems
+    .filter((problem) => problem.kind !== 'stray' && isForkAffair(problem, release))
+    .map(({ kind, word, sentence }) => (kind === 'value' ? sentence.replace(/ is not .*$/, '') : word));
+  if (words.length === 0) return undefined;
+  return `Megatron-LM ${release.tag} does not list ${words.join(', ')}; passed to your program as given, and not priced`;
+}
+
+/** Whether the job names the program, which may be that of a fork. */
+function isOfUser({ spec, program }: Pick<MegatronJob, 'spec' | 'program'>): boolean {
+  return program === 'own' || spec.engine.command !== undefined;
+}
+
+/** Whether a fork may know what the release does not. A word that is nearly an option of the release is taken for a slip. */
+function isForkAffair({ kind, word, isChoice }: ArgumentProblem, release: MegatronJob['release']): boolean {
+  if (kind === 'unknown') return !isAbbreviation(word, release) && nearestFlag(word, release) === undefined;
+  return kind === 'stray' || (kind === 'value' && isChoice === true);
+}
+
+/** The parser of Megatron-LM takes none. */
+function isAbbreviation(word: string, { options }: MegatronJob['release']): boolean {
+  return [...options.keys()].some((flag) => flag.startsWith(word));
 }
 
 /** What one refusal has of all: each reason once, and what to do about each. */
@@ -26,7 +52,8 @@ function inOne(refusals: readonly EngineRefusal[]): EngineRefusal | undefined {
 function misreadArguments({ spec, release, program }: MegatronJob): readonly EngineRefusal[] {
   const { problems } = readArguments(spec.engine.args ?? [], release.options);
   // A program of the user's own may add options to the parser, and what follows them is its own affair.
-  const misread = problems.filter(({ kind }) => program !== 'own' || (kind !== 'unknown' && kind !== 'stray'));
+  const mayAdd = isOfUser({ spec, program });
+  const misread = problems.filter((problem) => !mayAdd || !isForkAffair(problem, release));
   // Behind an option that is not known stand its values.
   const hasUnknown = misread.some(({ kind }) => kind === 'unknown');
   const named = hasUnknown ? misread.filter(({ kind }) => kind !== 'stray') : misread;
