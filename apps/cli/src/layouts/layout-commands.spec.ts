@@ -58,6 +58,14 @@ roleMesh: { actor: all, rollout: all }
 flows: [{ from: actor, to: rollout, kind: weights, everySteps: 1 }]
 `;
 
+/** Axolotl on top of the Trainer has degrees that the Trainer alone has not. */
+const OF_A_FRAMEWORK = `
+engine: { name: hugging-face }
+model: qwen3-8b
+batch: { globalBatchSize: 2, microBatchSize: 1, sequenceLength: 8192 }
+layout: { tensorParallelDegree: 2, contextParallelDegree: 2, dataParallelDegree: 2, states: { zeroStage: 3, implementation: fsdp2 } }
+`;
+
 describe('coxswain layout check', () => {
   it('calls a legal layout legal and says what its engine makes of it', async () => {
     expect(await layout(['check'], FOLDED)).toEqual({
@@ -92,6 +100,11 @@ describe('coxswain layout check', () => {
     expect(out).toContain(
       'engine command of rollout: refuses\n  engine command does not support rankOrder as given; give it to the program in engine.args',
     );
+  });
+
+  it('names engine custom where a program of the user may do what the engine does not', async () => {
+    const { code, out } = await layout(['check'], OF_A_FRAMEWORK);
+    expect([code, out]).toEqual([1, expect.stringContaining('  Does your own program do it? Engine custom runs it')]);
   });
 
   it('prints JSON', async () => {

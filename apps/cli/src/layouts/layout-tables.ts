@@ -26,8 +26,13 @@ function outcomeLines(role: CheckedRole, outcome: EngineOutcome): readonly strin
       return [`${who}: supports the whole layout`, ...(role.notPriced ?? []).map((note) => `  ${note}`)];
     return [`${who}: refuses ${refusal.field} (${refusal.rule})`, `  ${refusal.why}; ${refusal.fallback}`];
   }
-  return [`${who}: refuses`, ...outcome.refusals.map(({ reason, fallback }) => `  ${reason}; ${fallback}`)];
+  const lines = outcome.refusals.map(({ reason, fallback }) => `  ${reason}; ${fallback}`);
+  return [`${who}: refuses`, ...lines, ...(HAS_PROGRAM_OF_USER.has(role.engine ?? '') ? [] : [`  ${OWN_PROGRAM}`])];
 }
+
+/** A user whose program does it, such as a framework on top of the engine, needs no other engine. */
+const OWN_PROGRAM = 'Does your own program do it? Engine custom runs it, and gives it the layout as a file.';
+const HAS_PROGRAM_OF_USER: ReadonlySet<string> = new Set(['custom', 'command']);
 
 /** Ranks and groups shown to people; the rest is for programs. */
 const SHOWN_RANKS = 64;
