@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { CheckpointVerification, TensorGroup, VERIFICATION_LEVELS } from './checkpoint-contents.ts';
 import { CheckpointRecord } from './rest.ts';
-import { timestamp } from './status-fields.ts';
+import { counter, timestamp } from './status-fields.ts';
 
 /** Longest reason of a pin, in characters. */
 export const MAX_PIN_CHARACTERS = 256;
@@ -32,6 +32,28 @@ export const CheckpointLoads = z
   .meta({ id: 'CheckpointLoads' });
 export type CheckpointLoads = z.infer<typeof CheckpointLoads>;
 
+/** An attempt that began from a checkpoint. */
+const CheckpointUse = z
+  .object({
+    jobId: z.uuid(),
+    jobName: z.string(),
+    epoch: counter.describe('Number of the attempt.'),
+    startedAt: timestamp,
+  })
+  .meta({ id: 'CheckpointUse' });
+
+/** Most uses of a checkpoint that are listed. */
+export const MAX_LISTED_USES = 20;
+
+/** Which attempts, of any job that the caller sees, began from a checkpoint. */
+export const CheckpointUses = z
+  .object({
+    total: counter.describe('Of all such attempts.'),
+    attempts: z.array(CheckpointUse).max(MAX_LISTED_USES).describe('Newest first.'),
+  })
+  .meta({ id: 'CheckpointUses' });
+export type CheckpointUses = z.infer<typeof CheckpointUses>;
+
 /** One checkpoint with what was found out about it over time. */
 export const CheckpointDetail = z
   .object({
@@ -47,6 +69,7 @@ export const CheckpointDetail = z
     loads: CheckpointLoads.nullable()
       .default(null)
       .describe('Null: its job is not known, or the planner has still to choose the layout.'),
+    usedBy: CheckpointUses.nullable().default(null).describe('Null: a release before did not record it.'),
   })
   .meta({ id: 'CheckpointDetail' });
 export type CheckpointDetail = z.infer<typeof CheckpointDetail>;

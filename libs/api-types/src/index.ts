@@ -319,6 +319,8 @@ export {
 export { AuditEntry, AuditList } from './audit.ts';
 export {
   CheckpointDetail,
+  type CheckpointUses,
+  MAX_LISTED_USES,
   type CheckpointLoads,
   CheckpointPage,
   CheckpointPin,

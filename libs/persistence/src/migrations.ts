@@ -26,6 +26,7 @@ import { RecordWhatCheckpointsHold1795884000000 } from '../../../migrations/2026
 import { KeepTensorGroups1795896300000 } from '../../../migrations/20261128200500-keep-tensor-groups.ts';
 import { RecordWhatRetentionDecided1795898700000 } from '../../../migrations/20261128204500-record-what-retention-decided.ts';
 import { FindCheckpointsOfACluster1795900200000 } from '../../../migrations/20261128211000-find-checkpoints-of-a-cluster.ts';
+import { FindAttemptsByTheirCheckpoint1795910700000 } from '../../../migrations/20261129000500-find-attempts-by-their-checkpoint.ts';
 import { RecordProgressOfCheckpoints1795906800000 } from '../../../migrations/20261128230000-record-progress-of-checkpoints.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
@@ -59,4 +60,5 @@ export const MIGRATIONS = [
   RecordWhatRetentionDecided1795898700000,
   FindCheckpointsOfACluster1795900200000,
   RecordProgressOfCheckpoints1795906800000,
+  FindAttemptsByTheirCheckpoint1795910700000,
 ] as const;

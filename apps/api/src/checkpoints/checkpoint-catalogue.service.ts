@@ -1,4 +1,11 @@
-import type { CheckpointDetail, CheckpointPage, CheckpointVerification, TensorGroup } from '@coxswain/api-types';
+import {
+  type CheckpointDetail,
+  type CheckpointPage,
+  type CheckpointUses,
+  type CheckpointVerification,
+  MAX_LISTED_USES,
+  type TensorGroup,
+} from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
 import type { ParallelLayout } from '@coxswain/layout';
 import { firstOf, type Sql, type TenantDatabase } from '@coxswain/persistence';
@@ -10,7 +17,13 @@ import { PageTokens } from '../http/page-token.ts';
 import { CLUSTER, type Cluster, PAGE_TOKENS, TENANT_DATABASE } from '../infrastructure/tokens.ts';
 import { DESIRED, type DesiredColumns, desiredSpec } from '../jobs/job-row.ts';
 import { judgeLoads } from '../jobs/resume-loads.ts';
-import { catalogueQuery, type CatalogueRow, type CheckpointsQuery, ONE_CHECKPOINT } from './checkpoint-queries.ts';
+import {
+  catalogueQuery,
+  type CatalogueRow,
+  type CheckpointsQuery,
+  ONE_CHECKPOINT,
+  USES_OF_CHECKPOINT,
+} from './checkpoint-queries.ts';
 import { toCheckpointRecord } from './checkpoint-record.ts';
 
 /** Which checkpoint. */
@@ -63,8 +76,26 @@ export class CheckpointCatalogueService {
       const tensorGroups = await this.#groups(sql, row);
       const layout = row.job_id === null ? undefined : await layoutNow(sql, row.job_id);
       const loads = layout === undefined ? null : judgeLoads(row, layout);
-      return { ...toCheckpointRecord(row, row.job_id), verifications, tensorGroups, loads };
+      const usedBy = await this.#uses(sql, row, projectIdOf(scope));
+      return { ...toCheckpointRecord(row, row.job_id), verifications, tensorGroups, loads, usedBy };
     });
+  }
+
+  async #uses(sql: Sql, row: CatalogueRow, projectId: string | null): Promise<CheckpointUses> {
+    const { namespace, name, at_text: createdAt } = row;
+    const { rows } = await sql.query<{ id: string; name: string; epoch: number; started_at: string; total: number }>(
+      USES_OF_CHECKPOINT,
+      [this.#cluster.id, projectId, namespace, name, createdAt, MAX_LISTED_USES],
+    );
+    return {
+      total: rows[0]?.total ?? 0,
+      attempts: rows.map((use) => ({
+        jobId: use.id,
+        jobName: use.name,
+        epoch: use.epoch,
+        startedAt: use.started_at,
+      })),
+    };
   }
 
   async #groups(sql: Sql, { uid, namespace, spec, contents }: CatalogueRow): Promise<TensorGroup[] | null> {

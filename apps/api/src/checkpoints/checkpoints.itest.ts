@@ -233,6 +233,34 @@ describe('the checkpoints of a project', () => {
     expect((await ask('GET', '/uid-of-plain')).body.progress).toBeNull();
   });
 
+  it('name the attempts that began from them, of any job of the project, newest first', async () => {
+    const { database } = api.running.infrastructure;
+    const [{ uid = '', name = '' } = {}] = (await ask('GET', '?name=plain')).body.items as CheckpointRecord[];
+    const { rows } = await database.query<{ cluster_id: string; created_at: string }>(
+      `SELECT cluster_id, created_at::text FROM checkpoints WHERE uid = $1`,
+      [uid],
+    );
+    const [{ cluster_id: clusterId = '', created_at: createdAt = '' } = {}] = rows;
+    const at = (days: number): string => new Date(Date.parse(createdAt) + days * 86_400_000).toISOString();
+    await database.query(`UPDATE jobs SET uid = 'uid-of-tiny' WHERE id = $1 AND uid IS NULL`, [jobId]);
+    const attempts = [
+      { epoch: 1, startedAt: at(1), resumedFrom: { checkpoint: name, step: 5 } },
+      { epoch: 2, startedAt: at(2), resumedFrom: { checkpoint: name, step: 5 } },
+      { epoch: 3, startedAt: at(3), resumedFrom: { checkpoint: 'another', step: 5 } },
+      { epoch: 4, startedAt: at(-1), resumedFrom: { checkpoint: name, step: 5 } },
+    ];
+    for (const attempt of attempts)
+      await database.query(
+        `INSERT INTO attempts (cluster_id, job_uid, epoch, attempt) SELECT $1, uid, $3, $4 FROM jobs WHERE id = $2`,
+        [clusterId, jobId, attempt.epoch, JSON.stringify(attempt)],
+      );
+    const { usedBy } = (await ask('GET', `/${uid}`)).body;
+    expect(usedBy).toEqual({
+      total: 2,
+      attempts: [2, 1].map((epoch) => ({ jobId, jobName: 'tiny', epoch, startedAt: at(epoch) })),
+    });
+  });
+
   it('are the same by GraphQL', async () => {
     const query = `{ projectCheckpoints(project: "research", good: true, pageSize: 2) { items { name } nextPageToken }
       checkpoint(project: "research", uid: "uid-of-broken") { name verifications { verdict } } }`;

@@ -112,7 +112,7 @@ async function waitUntilVerified(
 ): Promise<CheckpointRecord> {
   const at = { project: project.project, uid: adopted.uid };
   const asked = { level: 'V0', requestedAt: null } as const;
-  const detail = { ...adopted, verifications: [], tensorGroups: null, loads: null };
+  const detail = { ...adopted, verifications: [], tensorGroups: null, loads: null, usedBy: null };
   await waitForVerdict(session, { project, at }, { asked, timeoutMinutes, adopted: detail });
   return await project.api.checkpoint(at);
 }

@@ -12,6 +12,7 @@ const aDetail = (changes: Partial<CheckpointDetail> = {}): CheckpointDetail => (
   ...RECORD,
   verifications: [],
   tensorGroups: null,
+  usedBy: null,
   loads: null,
   ...changes,
 });
@@ -112,6 +113,16 @@ describe('coxswain checkpoint get', () => {
     expect(out).toMatch(
       /\n2026-01-10 00:01:00 +V3 +damaged +worker +gpu-a +File a is cut off\.\n.* V1 +sound +launcher/,
     );
+  });
+
+  it('names the attempts that began from it, and counts the others', async () => {
+    const attempts = [{ jobId: RECORD.uid, jobName: 'tune', epoch: 3, startedAt: ASKED_AT }];
+    const usedBy = { total: 22, attempts };
+    const { out } = await runCommand('checkpoint get tiny-s20', {
+      ...NAMED,
+      [`GET ${PATH}`]: { json: aDetail({ usedBy }) },
+    });
+    expect(out).toMatch(/\nUsed by +tune attempt 3, 21 more\n/);
   });
 
   it('shows the loss and the tokens of its step', async () => {

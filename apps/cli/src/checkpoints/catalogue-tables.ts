@@ -89,9 +89,20 @@ export function checkpointText(detail: CheckpointDetail): string {
     ['Tokens', detail.progress?.tokens?.toLocaleString('en')],
     ['Tensors', contents === null ? undefined : `${contents.tensors} in ${contents.chunks} chunks`],
     ['Engine', contents?.engineRelease],
+    ['Used by', describeUses(detail)],
   ].flatMap(([name = '', text]) => (text === undefined ? [] : [[name, text]]));
   const groups = groupTable(detail.tensorGroups ?? []);
   return `${columns(facts)}\n\n${verificationTable(detail.verifications)}${groups}`;
+}
+
+/** Attempts that began from it; undefined: none. */
+function describeUses({ usedBy }: CheckpointDetail): string | undefined {
+  // An API of the release before does not send it.
+  const { total, attempts } = usedBy ?? { total: 0, attempts: [] };
+  if (total === 0) return undefined;
+  const named = attempts.map(({ jobName, epoch }) => `${jobName} attempt ${epoch}`);
+  const more = total - named.length;
+  return [...named, ...(more > 0 ? [`${more} more`] : [])].join(', ');
 }
 
 /** At the layout that its job has now. */

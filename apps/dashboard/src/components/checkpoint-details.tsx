@@ -83,6 +83,7 @@ function factsOf({ project, checkpoint, job }: CheckpointDetailsProps): readonly
     ['By attempt', nameOfRun(epoch, incarnation)],
     ['Which began from', job === undefined ? '–' : describeBase(checkpoint, job)],
     ['Attempts from here', runs === undefined ? 'none' : runs.join(', ')],
+    ...usesOf(project, checkpoint),
     ['Loss', describeLoss(checkpoint) ?? 'not reported'],
     ['Tokens', describeTokens(checkpoint) ?? 'not known'],
     ['Layout', formatLayout(checkpoint.layout)],
@@ -93,6 +94,19 @@ function factsOf({ project, checkpoint, job }: CheckpointDetailsProps): readonly
     ['Directory', checkpoint.path],
     ...(deletedAt === null ? [] : [['Object deleted', <Time key="deleted" at={deletedAt} />] as const]),
   ];
+}
+
+/** The attempts that began from it, of all jobs, as links; nothing if there are none. */
+function usesOf(project: string, { usedBy }: CheckpointDetail): readonly (readonly [string, ReactNode])[] {
+  if (usedBy === undefined || usedBy === null || usedBy.total === 0) return [];
+  const more = usedBy.total - usedBy.attempts.length;
+  const links = usedBy.attempts.map(({ jobId, jobName, epoch }, index) => (
+    <span key={`${jobId} ${epoch}`}>
+      {index === 0 ? '' : ', '}
+      <Link href={`/projects/${project}/jobs/${jobId}`}>{`${jobName} attempt ${epoch}`}</Link>
+    </span>
+  ));
+  return [['Used by', [...links, ...(more > 0 ? [`, ${more} more`] : [])]]];
 }
 
 function describeBase(checkpoint: CheckpointDetail, { attempts }: Job): string {

@@ -100,6 +100,12 @@ describe('the page of a checkpoint', () => {
       role,
     );
   };
+  const USE = {
+    jobId: '0b0d2f2c-6a43-4c8e-9a52-0c9de1cbb0d7',
+    jobName: 'pretrain',
+    epoch: 1,
+    startedAt: '2026-01-02T00:00:00Z',
+  };
   const worker = aVerification({ level: 'V3', by: 'Worker', node: 'gpu-a', readBytes: 2048 });
   const damaged = aVerification({
     verdict: 'damaged',
@@ -121,6 +127,11 @@ describe('the page of a checkpoint', () => {
       'says which attempts began from it',
       seen({ job: { attempts: [anAttempt({ epoch: 2, resumedFrom: { checkpoint: 's20', step: 20 } })] } }),
       'Attempts from here 2',
+    ],
+    [
+      'links to the attempts of any job that began from it, and counts those that are not listed',
+      seen({ save: { usedBy: { total: 22, attempts: [USE, { ...USE, jobName: 'tune', epoch: 4 }] } } }),
+      'Used by pretrain attempt 1, tune attempt 4, 20 more',
     ],
     ['has each verification', seen({ save: { verifications: [worker] } }), 'sound (V3)'],
     ['says who read it and how much', seen({ save: { verifications: [worker] } }), 'a pod on gpu-a 2.0 KiB'],
