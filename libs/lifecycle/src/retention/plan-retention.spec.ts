@@ -223,15 +223,14 @@ it.each<[what: string, view: RetentionView, why: RegExp]>([
   expect([deleted(view), whyKept(view, 10)]).toEqual([[], expect.stringMatching(why)]);
 });
 
-it('goes on beside a save whose files are gone, whatever a pod found of it', () => {
+it.each<[what: string, status: Checkpoint['status'], steps: readonly number[]]>([
+  ['and lets it go too', {}, [5, 10]],
+  ['which stays if a pod found it incomplete', { verification: { ...V2, verdict: 'incomplete' } }, [10]],
+  ['which stays while it is suspect', { suspect: { reason: 'ContentDiffers', evidence: [] } }, [10]],
+])('goes on beside a save whose files are gone, %s', (_what, status, steps) => {
   const absent = { since: '2026-01-01T00:00:00Z' };
-  const verification = { ...V2, verdict: 'incomplete' } as const;
-  const view = aView([
-    { step: 5, status: { absent, verification, suspect: { reason: 'ContentDiffers', evidence: [] } } },
-    ...TWO,
-  ]);
-  expect(deleted(view)).toEqual([10]);
-  expect(whyKept(view, 5)).toBe('Its files were not found, and it stays for when they are there again.');
+  const view = aView([{ step: 5, status: { state: 'Complete', ...status, absent } as Checkpoint['status'] }, ...TWO]);
+  expect(deleted(view)).toEqual(steps);
 });
 
 it('keeps the verified saves with the lowest loss, if the policy says so', () => {

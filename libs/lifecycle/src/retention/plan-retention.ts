@@ -73,8 +73,6 @@ function byPolicy(checkpoints: readonly Checkpoint[], uses: Uses, policy: Checkp
   const verified = checkpoints.filter(({ metadata }) => reasons.has(metadata.name));
   return checkpoints.map((checkpoint) => {
     const because = reasons.get(checkpoint.metadata.name);
-    if (checkpoint.status?.absent !== undefined)
-      return kept(checkpoint, 'its files were not found, and it stays for when they are there again');
     if (because !== undefined) return kept(checkpoint, [...because].join('; '));
     return {
       checkpoint,
