@@ -1,3 +1,4 @@
+// A little over 400 lines: all questions about the checkpoints of one project share its fake cluster and its database.
 import { ANNOTATIONS, type Checkpoint, type CheckpointRecord } from '@coxswain/api-types';
 import { aJobSpec, aVerification, someContents } from '@coxswain/api-types/testing';
 import { isGood } from '@coxswain/checkpoint';
