@@ -1,34 +1,25 @@
 import {
-  API_GROUP_VERSION,
   type Checkpoint,
   type CheckpointResourceSpec,
-  CONTAINERS,
   type ConversionOrder,
   CONVERT_CHECKPOINT,
   DELETE_CHECKPOINT,
   type DeletionQuestion,
-  GPU_RESOURCE,
-  LABELS,
   POD_ENV,
   POD_PATHS,
 } from '@coxswain/api-types';
 import { convertedPath, converterLimitMs } from '@coxswain/checkpoint';
 import { worldSize } from '@coxswain/layout';
-import { trainerImageOf, withUnprivilegedUser } from '@coxswain/runtime';
-import { launcherDelivery } from '../training-job/launcher-delivery.ts';
-import { userOf, type WorkerContext } from '../worker-pods/worker-context.ts';
-import { MOST_SECONDS } from '../worker-pods/worker-pod.ts';
+import { DELETION_SECONDS } from '../retention/deletion-pod.ts';
+import { literally } from '../training-job/pod-manifest.ts';
+import type { WorkerContext } from '../worker-pods/worker-context.ts';
+import { CLAIM_VOLUME, workerNameOf, workerPodManifest, type WorkerTask } from '../worker-pods/worker-pod-manifest.ts';
+import { LEAST_SECONDS, MOST_SECONDS, secondsToRead } from '../worker-pods/worker-pod.ts';
 
 /** Value of the label of these pods. */
 export const CONVERSION_WORKER = 'convert';
 
-const VOLUME = 'coxswain-checkpoints';
 const SCRATCH = 'coxswain-scratch';
-const MAX_NAME = 253;
-/** Slower storage is no storage to train on. */
-const BYTES_PER_SECOND = 20e6;
-const LEAST_SECONDS = 600;
-const CLEANING_SECONDS = 3_600;
 const GIB = 2 ** 30;
 /** Files of ranks that the converter of DeepSpeed has in memory at once, and a quarter more for their copies. */
 const FILES_AT_ONCE = 4;
@@ -38,8 +29,8 @@ type Json = Readonly<Record<string, unknown>>;
 type Task = 'convert' | 'clean';
 
 /** Name of the pod that converts, or that deletes what was converted: one of each at a time. */
-export function conversionPodName({ metadata }: Pick<Checkpoint, 'metadata'>, task: Task): string {
-  return `${metadata.name.slice(0, MAX_NAME - task.length - 1)}-${task}`;
+export function conversionPodName(checkpoint: Pick<Checkpoint, 'metadata'>, task: Task): string {
+  return workerNameOf(checkpoint, task);
 }
 
 /** The spec of the Checkpoint of what `source` is converted to. Its form is that of an adopted one. */
@@ -63,10 +54,9 @@ export function conversionPod(converted: Checkpoint, source: Checkpoint, context
     source: `${POD_PATHS.checkpoints}/${source.spec.path}`,
     target: `${POD_PATHS.save}/${below(runOf(converted), converted.spec.path)}`,
   };
-  return podOf(converted, context, {
-    task: 'convert',
+  return podOf(converted, context, 'convert', {
     command: [CONVERT_CHECKPOINT],
-    seconds: conversionSeconds(source.spec),
+    deadlineSeconds: conversionSeconds(source.spec),
     memoryBytes: memoryFor(source),
     env: [{ name: POD_ENV.conversion, value: literally(JSON.stringify(order)) }],
   });
@@ -81,90 +71,44 @@ export function cleaningPod(converted: Checkpoint, context: WorkerContext): Json
     survivors: [],
     isConversion: true,
   };
-  return podOf(converted, context, {
-    task: 'clean',
+  return podOf(converted, context, 'clean', {
     command: [DELETE_CHECKPOINT, literally(JSON.stringify(question))],
-    seconds: CLEANING_SECONDS,
+    deadlineSeconds: DELETION_SECONDS,
     memoryBytes: GIB / 2,
     env: [],
   });
 }
 
-interface Work {
-  readonly task: Task;
-  readonly command: readonly string[];
-  readonly seconds: number;
-  readonly memoryBytes: number;
-  readonly env: readonly Json[];
-}
+type Work = Pick<WorkerTask, 'command' | 'deadlineSeconds' | 'env'> & { readonly memoryBytes: number };
 
-function podOf(converted: Checkpoint, context: WorkerContext, work: Work): Json {
-  const { metadata, spec } = converted;
-  const securityContext = {
-    allowPrivilegeEscalation: false,
-    readOnlyRootFilesystem: true,
-    capabilities: { drop: ['ALL'] },
-  };
-  const launcher = launcherDelivery({ launcherImage: context.launcherImage, securityContext });
-  const template = userOf(context.runtime);
-  const resources = { cpu: '1', memory: String(Math.ceil(work.memoryBytes)) };
-  const pod = {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: {
-      name: conversionPodName(converted, work.task),
-      namespace: metadata.namespace,
-      labels: { [LABELS.worker]: CONVERSION_WORKER },
-      ownerReferences: [{ apiVersion: API_GROUP_VERSION, kind: 'Checkpoint', name: metadata.name, uid: metadata.uid }],
-    },
-    spec: {
-      restartPolicy: 'Never',
-      activeDeadlineSeconds: work.seconds,
-      automountServiceAccountToken: false,
-      enableServiceLinks: false,
-      tolerations: [{ key: GPU_RESOURCE, operator: 'Exists', effect: 'NoSchedule' }],
-      // Otherwise, with fsGroup, the kubelet changes the owner of every file on the volume.
-      securityContext: {
-        ...template.pod,
-        ...('fsGroup' in template.pod ? { fsGroupChangePolicy: 'OnRootMismatch' } : {}),
-        seccompProfile: { type: 'RuntimeDefault' },
-      },
-      ...(template.imagePullSecrets === undefined ? {} : { imagePullSecrets: template.imagePullSecrets }),
-      ...onNode(context.node),
-      initContainers: launcher.initContainers,
-      containers: [
-        {
-          name: CONTAINERS.trainer,
-          image: (context.job && trainerImageOf(context.job.spec, context.runtime)) ?? context.launcherImage,
-          command: [POD_PATHS.launcher, ...work.command],
-          env: [...work.env, { name: 'HOME', value: '/tmp' }],
-          resources: { requests: resources, limits: resources },
-          securityContext: { ...template.trainer, ...securityContext },
-          terminationMessagePath: POD_PATHS.terminationMessage,
-          terminationMessagePolicy: 'File',
-          volumeMounts: [
-            ...launcher.mounts,
-            { name: SCRATCH, mountPath: '/tmp' },
-            { name: VOLUME, mountPath: POD_PATHS.checkpoints, readOnly: true },
-            // It exists. A folder that does not would be made by the kubelet, as root.
-            { name: VOLUME, mountPath: POD_PATHS.save, subPath: runOf(converted) },
-          ],
-        },
-      ],
-      volumes: [
-        ...launcher.volumes,
-        { name: SCRATCH, emptyDir: {} },
-        { name: VOLUME, persistentVolumeClaim: { claimName: spec.claimName } },
-      ],
-    },
-  };
-  return withUnprivilegedUser(pod, context.runtime, context.user);
+function podOf(converted: Checkpoint, context: WorkerContext, task: Task, work: Work): Json {
+  const { command, deadlineSeconds, env, memoryBytes } = work;
+  const { claimName } = converted.spec;
+  const resources = { cpu: '1', memory: String(Math.ceil(memoryBytes)) };
+  return workerPodManifest(converted, context, {
+    name: conversionPodName(converted, task),
+    label: CONVERSION_WORKER,
+    deadlineSeconds,
+    command,
+    env: [...env, { name: 'HOME', value: '/tmp' }],
+    resources: { requests: resources, limits: resources },
+    volumes: [
+      { name: SCRATCH, emptyDir: {} },
+      { name: CLAIM_VOLUME, persistentVolumeClaim: { claimName } },
+    ],
+    mounts: [
+      { name: SCRATCH, mountPath: '/tmp' },
+      { name: CLAIM_VOLUME, mountPath: POD_PATHS.checkpoints, readOnly: true },
+      // It exists. A folder that does not would be made by the kubelet, as root.
+      { name: CLAIM_VOLUME, mountPath: POD_PATHS.save, subPath: runOf(converted) },
+    ],
+    mayWrite: true,
+  });
 }
 
 /** The converter has its own limit, and says what happened at it. Before it the source is read, and after it what was made. */
 function conversionSeconds({ bytes }: CheckpointResourceSpec): number {
-  const readSeconds = 2 * Math.ceil(bytes / BYTES_PER_SECOND);
-  return Math.min(MOST_SECONDS, LEAST_SECONDS + readSeconds + Math.ceil(converterLimitMs(bytes) / 1_000));
+  return Math.min(MOST_SECONDS, LEAST_SECONDS + 2 * secondsToRead(bytes) + Math.ceil(converterLimitMs(bytes) / 1_000));
 }
 
 /** The converter reads the files of some ranks at once. */
@@ -183,19 +127,4 @@ function folderOf(path: string): string {
 
 function below(folder: string, path: string): string {
   return path.slice(folder.length + 1);
-}
-
-function onNode(node: string | undefined): Json {
-  if (node === undefined) return {};
-  const matchFields = [{ key: 'metadata.name', operator: 'In', values: [node] }];
-  return {
-    affinity: {
-      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } },
-    },
-  };
-}
-
-/** The kubelet replaces `$(NAME)` and halves `$$`. */
-function literally(text: string): string {
-  return text.replaceAll('$', '$$$$');
 }

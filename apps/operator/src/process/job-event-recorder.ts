@@ -4,6 +4,13 @@ import type { Decision } from '@coxswain/lifecycle';
 import type { Logger } from '@coxswain/telemetry';
 import type { OperatorMetrics } from './operator-metrics.ts';
 
+/** What became of a checkpoint. */
+interface CheckpointChange {
+  /** Name of the checkpoint. */
+  readonly about: string;
+  readonly note: string;
+}
+
 /** Records what happens to jobs, in the log and as Kubernetes Events of the job. Best effort; never blocks or throws. */
 export class JobEventRecorder {
   readonly #log: Logger;
@@ -66,31 +73,24 @@ export class JobEventRecorder {
   }
 
   /** Records what became of a save of the job, or of a Checkpoint whose job is gone. */
-  recordRetention(
-    regarding: KubeObject,
-    reason: OperatorEvent,
-    { about, note }: { readonly about: string; readonly note: string },
-  ): void {
-    const { name, namespace } = regarding.metadata;
-    this.#log.info(
-      { job: `${namespace ?? ''}/${name}`, checkpoint: about, event: reason },
-      'retention of a checkpoint',
-    );
-    this.#events.record({ regarding, type: OPERATOR_EVENTS[reason].type, reason, action: 'Retain', note, about });
+  recordRetention(regarding: KubeObject, reason: OperatorEvent, change: CheckpointChange): void {
+    this.#recordChange(regarding, reason, { ...change, action: 'Retain' });
   }
 
   /** Records how the conversion of a save of the job ended. */
-  recordConversion(
+  recordConversion(regarding: KubeObject, reason: OperatorEvent, change: CheckpointChange): void {
+    this.#recordChange(regarding, reason, { ...change, action: 'Convert' });
+  }
+
+  #recordChange(
     regarding: KubeObject,
     reason: OperatorEvent,
-    { about, note }: { readonly about: string; readonly note: string },
+    { action, about, note }: CheckpointChange & { readonly action: 'Retain' | 'Convert' },
   ): void {
     const { name, namespace } = regarding.metadata;
-    this.#log.info(
-      { job: `${namespace ?? ''}/${name}`, checkpoint: about, event: reason },
-      'conversion of a checkpoint',
-    );
-    this.#events.record({ regarding, type: OPERATOR_EVENTS[reason].type, reason, action: 'Convert', note, about });
+    const what = action === 'Retain' ? 'retention of a checkpoint' : 'conversion of a checkpoint';
+    this.#log.info({ job: `${namespace ?? ''}/${name}`, checkpoint: about, event: reason }, what);
+    this.#events.record({ regarding, type: OPERATOR_EVENTS[reason].type, reason, action, note, about });
   }
 
   /** Records what a runtime does to the pods of the job's next attempt. */

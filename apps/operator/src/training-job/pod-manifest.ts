@@ -281,6 +281,6 @@ export function bucketEnvironment(bucket: CheckpointBucket | undefined): readonl
 }
 
 /** The kubelet replaces `$(NAME)` and halves `$$`; a program is to be started with what the user wrote. */
-function literally(text: string): string {
+export function literally(text: string): string {
   return text.replaceAll('$', '$$$$');
 }

@@ -5,6 +5,15 @@ import { parseForeignJson, safeText } from '@coxswain/safe-text';
 
 /** Longest time that such a pod may run. */
 export const MOST_SECONDS = 86_400;
+/** Least deadline of a pod that reads a save: images are pulled, and claims mounted. */
+export const LEAST_SECONDS = 600;
+/** Slower storage is no storage to train on. */
+const BYTES_PER_SECOND = 20e6;
+
+/** Seconds in which storage that is fit for training reads so many bytes. */
+export function secondsToRead(bytes: number): number {
+  return Math.ceil(bytes / BYTES_PER_SECOND);
+}
 /** Time in which it has to start. */
 const START_MS = 900_000;
 
