@@ -56,14 +56,14 @@ export const ONE_CHECKPOINT = `${IN_SCOPE} AND c.uid = $3`;
 
 /**
  * Attempts that began from a checkpoint, newest first. $1 cluster, $2 project or null, $3 namespace, $4 name of the checkpoint, $5 when it was created: an
- * earlier one of that name was another checkpoint. $6: how many.
+ * earlier one of that name was another checkpoint. Times are compared as text, because the one of an attempt was not checked. $6: how many.
  */
 export const USES_OF_CHECKPOINT = `
   SELECT j.id, j.name, a.epoch, a.attempt->>'startedAt' AS started_at, count(*) OVER ()::int AS total
     FROM attempts a
     JOIN jobs j ON j.cluster_id = a.cluster_id AND j.uid = a.job_uid AND ($2::uuid IS NULL OR j.project_id = $2)
    WHERE a.cluster_id = $1 AND a.attempt->'resumedFrom'->>'checkpoint' = $4 AND j.namespace = $3
-     AND (a.attempt->>'startedAt')::timestamptz >= $5::timestamptz
+     AND a.attempt->>'startedAt' >= to_char($5::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
    ORDER BY a.attempt->>'startedAt' DESC, j.id, a.epoch DESC LIMIT $6`;
 
 /** What a list is asked for. */
