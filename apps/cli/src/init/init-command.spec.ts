@@ -166,7 +166,7 @@ describe('coxswain init --yes', () => {
       ['--engine', 'command', '--image', 'a', '--gpus', '24', '--', 'a', '--tp', '8', '--pp', '4'],
       /is 32, which does not divide the 24 ranks/,
     ],
-    ['an engine that is none', ['--engine', 'magic'], /Allowed choices are reference, command, megatron-lm/],
+    ['an unknown engine', ['--engine', 'magic'], /Allowed choices are reference, command, megatron-lm/],
   ])('refuses %s', async (_what, argv, want) => {
     const { code, err } = await run('--yes', ...argv);
     expect([code, err, existsSync(out)]).toEqual([1, expect.stringMatching(want), false]);

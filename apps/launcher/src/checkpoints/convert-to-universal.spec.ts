@@ -22,8 +22,8 @@ const CONVERTER = `
 import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 const { env, argv } = process;
 const [save, result] = ['--input_folder', '--output_folder'].map((name) => argv[argv.indexOf(name) + 1]);
-const told = Object.keys(env).filter((name) => name === 'RANK' || name.startsWith('COXSWAIN_'));
-if (!existsSync(save + '/${OPTIMIZER}') || !argv.includes('--inject_missing_state') || told.length > 0) process.exit(9);
+const leaked = Object.keys(env).filter((name) => name === 'RANK' || name.startsWith('COXSWAIN_'));
+if (!existsSync(save + '/${OPTIMIZER}') || !argv.includes('--inject_missing_state') || leaked.length > 0) process.exit(9);
 console.log('*** 1. Extracting ZeRO fragments');
 if (env.FAKE_ERROR) {
   console.error('Traceback (most recent call last):\\n  File "x.py", line 1\\n' + env.FAKE_ERROR);

@@ -19,7 +19,7 @@ const PROGRESS_MS = 10_000;
 const TAIL_CHARACTERS = 4096;
 const MAX_REASON_CHARACTERS = 300;
 
-/** Names of a rank, of which a converter is none; a GPU is not needed to convert. */
+/** Variables of a rank. A converter is no rank, and needs no GPU. */
 const LEFT_OUT = new Set(['RANK', 'LOCAL_RANK', 'WORLD_SIZE', 'LOCAL_WORLD_SIZE', 'MASTER_ADDR', 'MASTER_PORT']);
 
 /**

@@ -44,7 +44,7 @@ const MOST_OPEN = 32;
 /** Chunks of one tensor that are put in order are in memory at the same time. */
 const MAX_TURNED_BYTES = 256 << 20;
 
-/** Reads ranges of elements, and compares every chunk of which it read something with its checksum in the end. */
+/** Reads ranges of elements. In the end it compares every chunk from which it read with the checksum of the chunk. */
 export class SourceElements {
   readonly #source: ElementSource;
   readonly #checksums = new ChunkChecksums();

@@ -32,7 +32,7 @@ export const DIVISIONS = { rows: divideRows, columns: divideColumns } as const s
 export type ReshardTarget =
   { readonly ranks: number; readonly divide: keyof typeof DIVISIONS } | { readonly layout: ReshardLayout };
 
-/** What follows from a source and a layout, whoever carries it out: a command and a pod continue each other's work. */
+/** What follows from a source and a layout. It is the same for a command and for a pod, so one continues the work of the other. */
 export type PlannedSave = Pick<ReshardWork, 'plan' | 'paths' | 'sourceId' | 'bandBytes'>;
 
 /** Read and written at a time. */

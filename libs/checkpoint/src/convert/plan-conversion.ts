@@ -40,7 +40,7 @@ export interface ConversionPlan {
   readonly files: readonly ConvertedFile[];
   /** Bytes of elements that are written. */
   readonly bytes: number;
-  /** Pairs of tensors of which one is written, if they are equal. */
+  /** Pairs of tensors that must be equal; only one of each pair is written. */
   readonly mustBeEqual: readonly (readonly [ConvertedTensor, ConvertedTensor])[];
   readonly leftBehind: readonly LeftBehind[];
   /** Spellings, if names change. */

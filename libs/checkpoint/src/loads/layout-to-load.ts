@@ -4,7 +4,7 @@ import { isUniversal } from '../formats/deepspeed/deepspeed.ts';
 
 const UNIVERSAL = 'deepspeed-universal';
 
-/** The layout with what its engine has to be told to load a save of this format: DeepSpeed loads the universal format only if its file says so. */
+/** The layout with the fields that its engine needs to load a save of this format. DeepSpeed loads the universal format only if its configuration says so. */
 export function layoutToLoad(layout: ParallelLayout, format: string): ParallelLayout {
   if (format !== UNIVERSAL || isUniversal(layout)) return layout;
   return { ...layout, checkpointPolicy: { ...layout.checkpointPolicy, format: UNIVERSAL } };

@@ -167,7 +167,7 @@ interface Group {
   readonly index: number;
 }
 
-/** The planned tensors that were made last, and of which piece they are. Those of all pieces are millions of objects. */
+/** The planned tensors that were made last, and their piece. Those of all pieces are millions of objects. */
 interface LastMade {
   index: number | undefined;
   tensors: readonly PlannedTensor[];

@@ -180,7 +180,7 @@ describe('arguments of the user', () => {
   it.each<[string, readonly string[], RegExp]>([
     ['a slip', ['--no-bias-swiglu-fusio'], /--no-bias-swiglu-fusio is no option/],
     ['an abbreviation', ['--tensor-model-parallel', '2'], /--tensor-model-parallel is no option/],
-    ['a number that is none', ['--rotary-base', 'many'], /--rotary-base many is not of type/],
+    ['a word in place of a number', ['--rotary-base', 'many'], /--rotary-base many is not of type/],
     ['what the layout decides', ['--tensor-model-parallel-size', '2'], /layout.tensorParallelDegree renders/],
   ])('of a fork are refused nevertheless: %s', (_sentence, args, why) => {
     const command = ['/workspace/fork/pretrain_gpt.py'];

@@ -30,7 +30,7 @@ describe('a job whose newest save does not load', () => {
     expect(chooseWay(question(ways))?.way).toBe(want);
   });
 
-  it('is told the price of each way', () => {
+  it('has the price of each way', () => {
     expect(chooseWay(question({ convert: convert(10), goBack: goBack(8), wait: wait(120) }))?.says).toBe(
       'To convert checkpoint gpt-e1-s40 (9.5 MiB, about 10.0 s at an assumed rate) costs 20 GPU-seconds, while 2 GPUs could train. ' +
         'To go back to checkpoint gpt-e1-s20 (step 20) costs 160 GPU-seconds, to repeat 20 steps. ' +

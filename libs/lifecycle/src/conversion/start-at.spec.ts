@@ -19,7 +19,7 @@ const dp4 = aLayout({ dataParallelDegree: 4 });
 const dp2 = aLayout({ dataParallelDegree: 2 });
 const uid = aJob().metadata.uid;
 
-/** Saved by DeepSpeed; 1 GiB unless told otherwise. */
+/** Saved by DeepSpeed; 1 GiB by default. */
 const saved = (
   step: number,
   layout: ParallelLayout = dp4,

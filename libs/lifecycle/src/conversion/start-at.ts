@@ -63,7 +63,7 @@ export function startAt(
   const point = resumePointOf(record, facts);
   if (point.kind !== 'checkpoint') return point;
   const { checkpoint } = point;
-  // A user can name a converted save: the engine is told so, whatever the layout states.
+  // A user can name a converted save: the engine then loads the universal format, whatever the layout states.
   const isConverted = checkpoint.spec.convertedFrom !== undefined;
   const refusal = loadRefusal(point, isConverted ? layoutToLoad(layout, checkpoint.spec.format) : layout);
   if (refusal === undefined) return point;

@@ -152,7 +152,7 @@ function pointOf(
   return { resumedFrom, passedOver: passedOverBy(from, record, { facts }) };
 }
 
-/** Whether the pods load it: their engine was started for one layout, and told whether a converted save is loaded. */
+/** Whether the pods load it: their engine was started for one layout, and for one format of saves. */
 function loadsInPods(checkpoint: Checkpoint, record: JobRecord, { spec }: Facts): boolean {
   const layout = liveAttempt(record)?.layout;
   const stated = spec && effectiveLayout(spec, record.plan);

@@ -5,7 +5,7 @@ import type { MeasuredLayout } from '../search/kept-layouts.ts';
 import { searchRequest, type SearchGoal } from '../search/search-request.ts';
 
 /**
- * The selected layouts, of which the last is replaced by the best layout with another schedule if that is faster than the first. So the user sees what an
+ * The selected layouts. The best layout with another schedule replaces the last one if it is faster than the first. So the user sees what an
  * engine with such schedules would gain. `asked` has all choices of the request, and not those of the assumed engine alone.
  */
 export function withOtherSchedules(

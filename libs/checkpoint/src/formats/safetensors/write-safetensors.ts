@@ -3,7 +3,7 @@ import { bytesOfDtype } from '../../read/dtypes.ts';
 import { volumeOf } from '../../read/saved-state.ts';
 import { DTYPES, LENGTH_BYTES, MAX_HEADER, METADATA } from './read-safetensors.ts';
 
-/** A tensor of which a file holds all elements, the last dim moving fastest. */
+/** A tensor whose elements are all in one file, row by row. */
 export interface WholeTensor {
   readonly key: string;
   /** As PyTorch calls it, without `torch.`. */
