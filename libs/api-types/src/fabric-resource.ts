@@ -95,6 +95,76 @@ const FabricReserve = z
 /** Nodes that gangs leave free as hot spares. */
 export type FabricReserve = z.infer<typeof FabricReserve>;
 
+const MAX_WINDOWS = 64;
+/** From so long before a window on, a job that would still run at its start is not placed on its nodes. */
+export const WINDOW_HELD_SECONDS = 86_400;
+
+const time = z
+  .string()
+  .max(40)
+  .refine(
+    (text) => RFC_3339.test(text) && !Number.isNaN(Date.parse(text)),
+    'must be a time such as 2026-12-01T22:00:00Z',
+  )
+  .meta({ format: 'date-time' });
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
+/** A time in which nodes are out of service, or kept for one project. */
+const FabricWindow = z
+  .strictObject({
+    name: name.describe('Names the window in messages, such as rack-12-firmware.'),
+    nodes: z
+      .array(z.string().min(1).max(253))
+      .min(1)
+      .max(MAX_NODES)
+      .optional()
+      .meta({ 'x-kubernetes-list-type': 'atomic' })
+      .describe('Names of nodes. Absent: the nodes that nodeSelector selects.'),
+    nodeSelector: z
+      .record(z.string().max(317), z.string().max(63))
+      .optional()
+      .meta({ maxProperties: 16 })
+      .describe('Labels of the nodes. With names: nodes that match both.'),
+    from: time.describe('RFC 3339. Jobs save, and leave the nodes 15 minutes before.'),
+    until: time.describe('RFC 3339, after `from`. From then on the nodes serve all jobs again.'),
+    namespace: z
+      .string()
+      .min(1)
+      .max(63)
+      .optional()
+      .describe(
+        'Namespace of a project: the nodes are kept for its jobs, and jobs of others leave. Absent: maintenance, every job leaves.',
+      ),
+    heldForSeconds: z
+      .int()
+      .min(0)
+      .max(31_536_000)
+      .optional()
+      .describe(
+        `From so long before the window on, a job that would still run when it begins is not placed on its nodes. Earlier, it is placed, and saves and moves in time. Default: ${String(WINDOW_HELD_SECONDS)}, a day.`,
+      ),
+  })
+  .refine(
+    ({ nodes, nodeSelector }) => nodes !== undefined || Object.keys(nodeSelector ?? {}).length > 0,
+    'must have nodes or a non-empty nodeSelector',
+  )
+  .refine(({ from, until }) => !(Date.parse(until) <= Date.parse(from)), {
+    message: 'must be after from',
+    path: ['until'],
+  })
+  .meta({
+    id: 'FabricWindow',
+    ...cel(
+      {
+        rule: 'has(self.nodes) || (has(self.nodeSelector) && size(self.nodeSelector) > 0)',
+        message: 'must have nodes or a non-empty nodeSelector',
+      },
+      { rule: 'self.until > self.from', message: 'until must be after from' },
+    ),
+  });
+/** A time in which nodes are out of service, or kept for one project. */
+export type FabricWindow = z.infer<typeof FabricWindow>;
+
 /** Spec of the Fabric resource: overrides and reserves that an administrator declares. */
 export const FabricSpec = z
   .strictObject({
@@ -109,6 +179,12 @@ export const FabricSpec = z
       .describe(
         'Facts of nodes that override their labels. If several overrides select a node, the last one wins, field by field.',
       ),
+    windows: z
+      .array(FabricWindow)
+      .max(MAX_WINDOWS)
+      .optional()
+      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
+      .describe('Times in which nodes are out of service, or kept for a project. Past ones have no effect.'),
   })
   .meta({ id: 'FabricSpec' });
 export type FabricSpec = z.infer<typeof FabricSpec>;

@@ -51,8 +51,8 @@ export { type AttemptRestore, describeRestore, MAX_NOT_KEPT, MAX_NOT_KEPT_CHARAC
 export { DisruptionNoticeRule, MAX_NOTICE_RULES } from './disruption-notice.ts';
 export { AVOIDED_NODE_REASONS, AvoidedNode, MAX_AVOIDED_NODES } from './avoided-node.ts';
 export type { AvoidedNodeReason } from './avoided-node.ts';
-export { FABRIC_NAME, FabricSpec, FabricStatus } from './fabric-resource.ts';
-export type { FabricOverride, FabricResource } from './fabric-resource.ts';
+export { FABRIC_NAME, FabricSpec, FabricStatus, WINDOW_HELD_SECONDS } from './fabric-resource.ts';
+export type { FabricOverride, FabricResource, FabricWindow } from './fabric-resource.ts';
 export {
   GOODPUT_CATEGORIES,
   type GoodputCategory,

@@ -6,7 +6,7 @@ export type { Condemnation } from './failure/checkpoint-standing.ts';
 export { isBeyondTraining } from './failure/unreported-checkpoints.ts';
 export type { Decision, LiveRead, PodReference } from './decide/decision.ts';
 export { NOTICE_RULES } from './notices/notice-rules.ts';
-export { comingNotice, dueNotice, type NodeNotice, noticesOfNode } from './notices/node-notices.ts';
+export { comingNotice, dueNotice, type NodeNotice, noticesOfNode, windowNotices } from './notices/node-notices.ts';
 export { SAVE_AHEAD_MS } from './disruption/suspicions.ts';
 export { jobEvents } from './decide/job-events.ts';
 export { assignmentOf, verifyWantedOf } from './launchers/assignment.ts';

@@ -64,11 +64,15 @@ function publishedPartOf(node: KubeObject): Pick<CachedNode, 'published'> {
   return Object.keys(published).length === 0 ? {} : { published };
 }
 
-/** Of this node, at that moment; gone: there is none. */
-export function nodeStateOf(node: CachedNode | undefined, now: Date): NodeState {
+/** Of this node, by these notices at that moment; gone: there is none. */
+export function nodeStateOf(
+  node: CachedNode | undefined,
+  now: Date,
+  notices: readonly NodeNotice[] = node?.notices ?? [],
+): NodeState {
   if (node === undefined) return 'gone';
   if (!node.facts.ready) return 'notReady';
-  return dueNotice(node.notices, now) === undefined ? 'ready' : 'leaving';
+  return dueNotice(notices, now) === undefined ? 'ready' : 'leaving';
 }
 
 /** A node that is about to go away takes no more gangs, even if they tolerate its taints. Notices of a future time apply from that time on. */

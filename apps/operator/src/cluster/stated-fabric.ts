@@ -1,5 +1,12 @@
 import type { FabricSpec } from '@coxswain/api-types';
-import { type DraAttributes, type NodeFacts, type Reserve, withOverrides } from '@coxswain/fabric';
+import {
+  type DraAttributes,
+  type NodeFacts,
+  type NodeWindow,
+  type Reserve,
+  windowsOfNode,
+  withOverrides,
+} from '@coxswain/fabric';
 import type { CachedNode } from './cached-node.ts';
 
 /** Facts about nodes from outside their Node objects: the spec of the Fabric resource, which also sets the reserve, and devices of DRA drivers. */
@@ -7,6 +14,7 @@ export class StatedFabric {
   #spec: FabricSpec = {};
   #devices: ReadonlyMap<string, readonly DraAttributes[]> = new Map();
   #facts = new WeakMap<NodeFacts, NodeFacts>();
+  #windows = new WeakMap<NodeFacts, readonly NodeWindow[]>();
   readonly #listeners: ((changed: 'nodes' | 'reserve') => void)[] = [];
 
   /** The facts of a node, with stated facts applied. */
@@ -18,6 +26,14 @@ export class StatedFabric {
     const overridden = withOverrides(whole, this.#spec.overrides ?? []);
     this.#facts.set(facts, overridden);
     return overridden;
+  }
+
+  /** Windows over a node, in the order in which they begin. */
+  windowsOf({ facts }: CachedNode): readonly NodeWindow[] {
+    if (this.#spec.windows === undefined) return NO_WINDOWS;
+    const known = this.#windows.get(facts) ?? windowsOfNode(facts, this.#spec.windows);
+    this.#windows.set(facts, known);
+    return known;
   }
 
   /** Undefined where nothing is. */
@@ -34,7 +50,9 @@ export class StatedFabric {
       this.#facts = new WeakMap();
       this.#notify('nodes');
     }
-    if (JSON.stringify(spec.reserve) !== JSON.stringify(before.reserve)) this.#notify('reserve');
+    const hasOtherWindows = JSON.stringify(spec.windows) !== JSON.stringify(before.windows);
+    if (hasOtherWindows) this.#windows = new WeakMap();
+    if (hasOtherWindows || JSON.stringify(spec.reserve) !== JSON.stringify(before.reserve)) this.#notify('reserve');
   }
 
   /** Replaces the devices that DRA drivers published. */
@@ -46,7 +64,7 @@ export class StatedFabric {
     this.#notify('nodes');
   }
 
-  /** Calls `listener` when stated facts of any node, or the reserve, changed. */
+  /** Calls `listener` when stated facts of any node, or what is kept of nodes (reserve, windows), changed. */
   onChange(listener: (changed: 'nodes' | 'reserve') => void): void {
     this.#listeners.push(listener);
   }
@@ -55,3 +73,5 @@ export class StatedFabric {
     for (const listener of this.#listeners) listener(changed);
   }
 }
+
+const NO_WINDOWS: readonly NodeWindow[] = [];

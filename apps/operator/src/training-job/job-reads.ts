@@ -10,6 +10,7 @@ import {
   type NodeState,
   type ObservedPod,
   SAVE_AHEAD_MS,
+  windowNotices,
   withReadableStatus,
 } from '@coxswain/lifecycle';
 import { nodeStateOf, type CachedNode } from '../cluster/cached-node.ts';
@@ -70,23 +71,35 @@ export class JobReads {
     });
   }
 
-  nodeStates(names: readonly string[]): ReadonlyMap<string, NodeState> {
-    return new Map(names.map((name) => [name, nodeStateOf(this.#cache.nodes.get(name), this.#now())]));
+  nodeStates(names: readonly string[], namespace?: string): ReadonlyMap<string, NodeState> {
+    return new Map(names.map((name) => [name, this.#stateOf(this.#cache.nodes.get(name), namespace)]));
   }
 
-  noticeOf(name: string): NodeNotice | undefined {
-    return dueNotice(this.#cache.nodes.get(name)?.notices ?? [], this.#now());
+  noticeOf(name: string, namespace?: string): NodeNotice | undefined {
+    return dueNotice(this.#noticesOf(this.#cache.nodes.get(name), namespace), this.#now());
   }
 
-  comingNoticeOf(name: string): NodeNotice | undefined {
-    const notices = this.#cache.nodes.get(name)?.notices ?? [];
+  comingNoticeOf(name: string, namespace?: string): NodeNotice | undefined {
+    const notices = this.#noticesOf(this.#cache.nodes.get(name), namespace);
     return comingNotice(notices, { now: this.#now(), withinMs: SAVE_AHEAD_MS });
+  }
+
+  #stateOf(node: CachedNode | undefined, namespace: string | undefined): NodeState {
+    return nodeStateOf(node, this.#now(), this.#noticesOf(node, namespace));
+  }
+
+  /** What marks on the node and windows of the Fabric say to jobs of that namespace. */
+  #noticesOf(node: CachedNode | undefined, namespace: string | undefined): readonly NodeNotice[] {
+    if (node === undefined) return [];
+    return [...node.notices, ...windowNotices(this.#cache.stated.windowsOf(node), namespace)];
   }
 
   async readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>> {
     const [nodes] = await Promise.all([
       Promise.all(
-        what.nodes.map(async (name) => [name, nodeStateOf(await this.#readLiveNode(name), this.#now())] as const),
+        what.nodes.map(
+          async (name) => [name, this.#stateOf(await this.#readLiveNode(name), job.metadata.namespace)] as const,
+        ),
       ),
       this.#readLiveJob(job),
       this.#readLivePods(job, what.podNames),

@@ -96,8 +96,8 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     return this.#reads.checkpointsOf(job);
   }
 
-  nodeStates(names: readonly string[]): ReadonlyMap<string, NodeState> {
-    return this.#reads.nodeStates(names);
+  nodeStates(names: readonly string[], namespace?: string): ReadonlyMap<string, NodeState> {
+    return this.#reads.nodeStates(names, namespace);
   }
 
   readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>> {
@@ -136,12 +136,12 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     return this.#cache.nodes.get(node)?.conditions ?? [];
   }
 
-  noticeOf(node: string): NodeNotice | undefined {
-    return this.#reads.noticeOf(node);
+  noticeOf(node: string, namespace?: string): NodeNotice | undefined {
+    return this.#reads.noticeOf(node, namespace);
   }
 
-  comingNoticeOf(node: string): NodeNotice | undefined {
-    return this.#reads.comingNoticeOf(node);
+  comingNoticeOf(node: string, namespace?: string): NodeNotice | undefined {
+    return this.#reads.comingNoticeOf(node, namespace);
   }
 
   async writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob> {

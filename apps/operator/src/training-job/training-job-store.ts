@@ -66,7 +66,7 @@ export interface TrainingJobStore {
   /** The recorded Placement of the current attempt if it was deleted and is known; undefined while it exists. */
   keptPlacementOf(job: TrainingJob): PlacementSpec | undefined;
   /** State of each node as the cache has it; one that it lacks counts as gone. */
-  nodeStates(nodes: readonly string[]): ReadonlyMap<string, NodeState>;
+  nodeStates(nodes: readonly string[], namespace?: string): ReadonlyMap<string, NodeState>;
   /** Nodes of the whole cluster, and those of them that are not ready. */
   nodeCensus(): NodeCensus;
   /** Which boot of that node this is; undefined when the cache has no such node. */
@@ -76,9 +76,9 @@ export interface TrainingJobStore {
   /** Conditions of that node that hold, without Ready; none when the cache has no such node. */
   nodeConditionsOf(node: string): readonly NodeCondition[];
   /** Notice that the node is about to go away; undefined without one, or if it is not in the cache. */
-  noticeOf(node: string): NodeNotice | undefined;
+  noticeOf(node: string, namespace?: string): NodeNotice | undefined;
   /** Notice that the node will go away later, so that its gangs need not leave yet; undefined without one. */
-  comingNoticeOf(node: string): NodeNotice | undefined;
+  comingNoticeOf(node: string, namespace?: string): NodeNotice | undefined;
   /**
    * Reads from the API server: the job, every pod that it owns, the named pods and the Placement of any owner, and the nodes. Returns the states of
    * the nodes. From then on `findJob`, `podsOf` and `placementsOf` return what was read, and nothing that no longer exists.

@@ -8,7 +8,11 @@ export function withOverrides(node: NodeFacts, overrides: readonly FabricOverrid
   return Object.keys(labels).length === 0 ? node : { ...node, overrides: labels };
 }
 
-function isMeant(node: NodeFacts, { nodes, nodeSelector = {} }: FabricOverride): boolean {
+/** Whether the names and labels of an entry in the Fabric's spec select the node. */
+export function isMeant(
+  node: Pick<NodeFacts, 'name' | 'labels'>,
+  { nodes, nodeSelector = {} }: Pick<FabricOverride, 'nodes' | 'nodeSelector'>,
+): boolean {
   const selects = Object.entries(nodeSelector);
   if (nodes === undefined && selects.length === 0) return false;
   return (nodes?.includes(node.name) ?? true) && selects.every(([key, value]) => node.labels[key] === value);

@@ -1,6 +1,6 @@
 import { DisruptionNoticeRule } from '@coxswain/api-types';
 import fc from 'fast-check';
-import { comingNotice, dueNotice, type NodeNotice, noticesOfNode } from './node-notices.ts';
+import { comingNotice, dueNotice, type NodeNotice, noticesOfNode, windowNotices } from './node-notices.ts';
 import { NOTICE_RULES } from './notice-rules.ts';
 
 const NOW = new Date('2026-11-25T12:00:00Z');
@@ -151,5 +151,34 @@ describe('a notice that is not due', () => {
     ['is none where it says no time: it is due', [{ rule: 'now', mark: 'taint t' }], undefined],
   ])('%s', (_sentence, notices, want) => {
     expect(comingNotice(notices, { now: NOW, withinMs: 60 * MINUTE_MS })?.rule).toBe(want);
+  });
+});
+
+describe('a window of the Fabric asks gangs to leave', () => {
+  const MINUTE_MS = 60_000;
+  const window = (inMinutes: number, namespace?: string): Parameters<typeof windowNotices>[0] => [
+    {
+      name: 'firmware',
+      fromMs: NOW.getTime() + inMinutes * MINUTE_MS,
+      untilMs: NOW.getTime() + (inMinutes + 60) * MINUTE_MS,
+      heldFromMs: 0,
+      ...(namespace === undefined ? {} : { namespace }),
+    },
+  ];
+  it.each<[string, number, string | undefined, string | undefined]>([
+    ['a quarter of an hour before it', 15, undefined, 'maintenance-window'],
+    ['not earlier', 16, undefined, undefined],
+    ['while it is open', -59, undefined, 'maintenance-window'],
+    ['not after it', -60, undefined, undefined],
+    ['of other projects than its own', 5, 'team-a', 'project-window'],
+    ['but not of its own', 5, 'team-b', undefined],
+  ])('%s', (_sentence, inMinutes, owner, want) => {
+    const notice = dueNotice(windowNotices(window(inMinutes, owner), 'team-b'), NOW);
+    expect([notice?.rule, notice?.isRequested ?? false]).toEqual([want, want !== undefined]);
+  });
+
+  it('announces itself an hour ahead, so that gangs save', () => {
+    const notices = windowNotices(window(50), 'team-b');
+    expect(comingNotice(notices, { now: NOW, withinMs: 60 * MINUTE_MS })?.mark).toBe('firmware of Fabric cluster');
   });
 });

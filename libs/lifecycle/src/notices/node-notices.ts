@@ -1,5 +1,6 @@
 /** Which notices announce that a Node will go away, and when? */
 import { type DisruptionNoticeRule, NODE_MARKS } from '@coxswain/api-types';
+import { LEAVE_BEFORE_MS, type NodeWindow } from '@coxswain/fabric';
 import { safeText } from '@coxswain/safe-text';
 
 /** A mark on a Node which announces that the Node will go away. */
@@ -10,14 +11,11 @@ export interface NodeNotice {
   readonly mark: string;
   /** Milliseconds since 1970; absent: at once. */
   readonly beginsAtMs?: number;
+  /** Milliseconds since 1970: from then on the notice says nothing; absent: until its mark is removed, a day at most. */
+  readonly endsAtMs?: number;
   /** An administrator asked for the node to be emptied, with the mark of Coxswain. Others only announce. */
   readonly isRequested?: true;
 }
-
-/**
- * How long before the announced time gangs leave: a save of the largest model takes minutes, and jobs are reconciled at least every five.
- */
-const LEAVE_BEFORE_MS = 900_000;
 
 /** A notice older than this is ignored: its time passed and nothing happened. */
 const FORGOTTEN_AFTER_MS = 86_400_000;
@@ -30,11 +28,25 @@ export function noticesOfNode(node: unknown, rules: readonly DisruptionNoticeRul
 
 /** The first notice that asks gangs to leave now, by the wall clock. */
 export function dueNotice(notices: readonly NodeNotice[], now: Date): NodeNotice | undefined {
-  return notices.find(({ beginsAtMs }) => {
+  return notices.find(({ beginsAtMs, endsAtMs }) => {
     if (beginsAtMs === undefined) return true;
     const inMs = beginsAtMs - now.getTime();
-    return inMs <= LEAVE_BEFORE_MS && inMs > -FORGOTTEN_AFTER_MS;
+    if (inMs > LEAVE_BEFORE_MS) return false;
+    return endsAtMs === undefined ? inMs > -FORGOTTEN_AFTER_MS : now.getTime() < endsAtMs;
   });
+}
+
+/** What windows over a node say to the jobs of that namespace. An administrator wrote them, so gangs leave as asked. */
+export function windowNotices(windows: readonly NodeWindow[], namespace: string | undefined): readonly NodeNotice[] {
+  return windows
+    .filter((window) => window.namespace === undefined || window.namespace !== namespace)
+    .map(({ name, fromMs, untilMs, namespace: owner }) => ({
+      rule: owner === undefined ? 'maintenance-window' : 'project-window',
+      mark: `${name} of Fabric cluster`,
+      beginsAtMs: fromMs,
+      endsAtMs: untilMs,
+      isRequested: true,
+    }));
 }
 
 /** The earliest notice that will ask gangs to leave within `withinMs`; undefined: none, or it is due already. */

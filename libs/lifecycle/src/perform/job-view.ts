@@ -69,8 +69,8 @@ export interface JobView {
   podsOf(job: TrainingJob): readonly ObservedPod[];
   placementsOf(job: TrainingJob): readonly Placement[];
   checkpointsOf(job: TrainingJob): readonly Checkpoint[];
-  /** State of each node; a node that the cache lacks counts as gone. */
-  nodeStates(names: readonly string[]): ReadonlyMap<string, NodeState>;
+  /** State of each node for a job of that namespace; a node that the cache lacks counts as gone. */
+  nodeStates(names: readonly string[], namespace?: string): ReadonlyMap<string, NodeState>;
   nodeCensus(): NodeCensus;
   /** The node's boot ID; undefined: the node is not observed. */
   bootIdOf(node: string): string | undefined;
@@ -79,9 +79,9 @@ export interface JobView {
   /** Conditions of the node that are True, except Ready; none if the node is not observed. */
   nodeConditionsOf(node: string): readonly NodeCondition[];
   /** The notice that the node is about to go away; undefined: there is none, or the node is not observed. */
-  noticeOf(node: string): NodeNotice | undefined;
+  noticeOf(node: string, namespace?: string): NodeNotice | undefined;
   /** The notice that the node will go away, later than its gangs leave; undefined: there is none, or the node is not observed. */
-  comingNoticeOf(node: string): NodeNotice | undefined;
+  comingNoticeOf(node: string, namespace?: string): NodeNotice | undefined;
   /** Milliseconds since the last report of each launcher of the job, by its pod's UID. */
   reportAgesMsOf(job: TrainingJob): ReadonlyMap<string, number>;
   /** Last reports of the launchers of the job's newest epoch, by their pods' UIDs. */

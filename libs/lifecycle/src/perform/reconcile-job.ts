@@ -124,7 +124,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
   const unwrittenMs = view.unwrittenStatuses.forMs(job.metadata.uid, view.monotonicMs());
   let version: number | undefined;
   const isFresh = (atMs: number | undefined): boolean => atMs !== undefined && view.monotonicMs() - atMs < PROOF_MS;
-  const seenStates = view.nodeStates(nodesInUse(job, placements, pods));
+  const seenStates = view.nodeStates(nodesInUse(job, placements, pods), job.metadata.namespace);
   const proof = isFresh(found.proof?.atMs) && isProofOf(found.proof, job, seenStates) ? found.proof : undefined;
   const ends = view.arbiter?.observe(job);
   const decision = decide(
@@ -148,8 +148,8 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       bootIdOf: (node) => view.bootIdOf(node),
       readySinceOf: (node) => view.readySinceOf(node),
       nodeConditionsOf: (node) => view.nodeConditionsOf(node),
-      noticeOf: (node) => view.noticeOf(node),
-      comingNoticeOf: (node) => view.comingNoticeOf(node),
+      noticeOf: (node) => view.noticeOf(node, job.metadata.namespace),
+      comingNoticeOf: (node) => view.comingNoticeOf(node, job.metadata.namespace),
       reportAgesMs: view.reportAgesMsOf(job),
       launchers: view.launchersOf(job),
       elapsedMs: view.stopwatches.elapsed(job.metadata.uid, view.monotonicMs()),

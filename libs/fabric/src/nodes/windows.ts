@@ -1,0 +1,57 @@
+/** When is a node out of service, or kept for one project? Pure. */
+import { type FabricWindow, WINDOW_HELD_SECONDS } from '@coxswain/api-types';
+import type { NodeFacts } from './fabric.ts';
+import { isMeant } from './overrides.ts';
+
+/** How long before the announced time gangs leave: a save of the largest model takes minutes, and jobs are reconciled at least every five. */
+export const LEAVE_BEFORE_MS = 900_000;
+
+/** A window over one node. Times are milliseconds since 1970. */
+export interface NodeWindow {
+  readonly name: string;
+  readonly fromMs: number;
+  readonly untilMs: number;
+  /** From then on, a job that would still run at `fromMs` is not placed here. */
+  readonly heldFromMs: number;
+  /** Namespace whose jobs the window is kept for; absent: for nobody's. */
+  readonly namespace?: string;
+}
+
+/** Windows over that node, in the order in which they begin. */
+export function windowsOfNode(
+  node: Pick<NodeFacts, 'name' | 'labels'>,
+  windows: readonly FabricWindow[],
+): readonly NodeWindow[] {
+  return windows
+    .filter((window) => isMeant(node, window))
+    .map(({ name, from, until, namespace, heldForSeconds = WINDOW_HELD_SECONDS }) => {
+      const fromMs = Date.parse(from);
+      return {
+        name,
+        fromMs,
+        untilMs: Date.parse(until),
+        heldFromMs: fromMs - heldForSeconds * 1_000,
+        ...(namespace === undefined ? {} : { namespace }),
+      };
+    })
+    .toSorted((one, other) => one.fromMs - other.fromMs);
+}
+
+/** A job that is to be placed. */
+interface Stay {
+  readonly namespace: string;
+  readonly nowMs: number;
+  /** When it will have ended, by its latest estimate; Infinity: nobody knows. */
+  readonly endMs: number;
+}
+
+/** The first window that keeps the job off the node now; undefined: none does. */
+export function windowInTheWay(windows: readonly NodeWindow[], stay: Stay): NodeWindow | undefined {
+  return windows.find((window) => isInTheWay(window, stay));
+}
+
+function isInTheWay(window: NodeWindow, { namespace, nowMs, endMs }: Stay): boolean {
+  if (window.namespace === namespace || nowMs >= window.untilMs) return false;
+  if (nowMs >= window.fromMs - LEAVE_BEFORE_MS) return true;
+  return nowMs >= window.heldFromMs && endMs > window.fromMs;
+}
