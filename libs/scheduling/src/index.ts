@@ -4,3 +4,11 @@ export type { GangRequest, PlacementRefusal } from './gang-request.ts';
 export { type PodDemand, quotaObstacles, type QuotaObject, quotaSentence } from './capacity/quota-obstacles.ts';
 export { isWaitingForCapacity, waitingSince } from './order/waiting-jobs.ts';
 export { isRecordedPlacement, placementSha256 } from './reservations/recorded-placement.ts';
+export {
+  DEFAULT_PRIORITY,
+  defaultClass,
+  podClassName,
+  podClassOf,
+  type PriorityClassFacts,
+  priorityOf,
+} from './order/priority.ts';
