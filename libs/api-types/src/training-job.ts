@@ -52,6 +52,29 @@ export const TrainingJobStatus = z
     expectedStart: ExpectedStart.optional().describe(
       'When the job is expected to start on the nodes that are held for it. Absent: no nodes are held for it.',
     ),
+    priority: z
+      .object({
+        className: z
+          .string()
+          .max(253)
+          .optional()
+          .describe('PriorityClass that the value comes from. Absent: the cluster has no default class.'),
+        value: z.int().min(-2_147_483_648).max(2_147_483_647),
+      })
+      .optional()
+      .describe(
+        'Priority of the job as last read from its PriorityClass. It is kept if the class is deleted. Absent: 0, or recorded by an earlier release.',
+      ),
+    runtime: z
+      .object({
+        heldSeconds: counter.describe('Time for which the ended attempts of this run held GPUs.'),
+        throughEpoch: counter.describe('Newest attempt that is counted in heldSeconds.'),
+        announcedAt: timestamp
+          .optional()
+          .describe('When it was announced that the limit is near. Absent: it is not near.'),
+      })
+      .optional()
+      .describe('How much of spec.maxRuntimeSeconds this run has used. Absent: the job has no limit.'),
     progress: z
       .object({
         step: counter,
