@@ -5,6 +5,7 @@ import { AvoidedNode, MAX_AVOIDED_NODES } from './avoided-node.ts';
 import { JobConversion } from './checkpoint-conversion.ts';
 import { MAX_UNRECORDED_CHECKPOINTS, UnrecordedCheckpoint } from './checkpoint.ts';
 import { Condition } from './conditions.ts';
+import { ExpectedStart } from './expected-start.ts';
 import { FailureTally } from './failure-record.ts';
 import { Incident, MAX_INCIDENTS_IN_STATUS } from './incident.ts';
 import { JobPlan } from './job-plan.ts';
@@ -48,6 +49,9 @@ export const TrainingJobStatus = z
       .describe(
         'Since when this run of the job asks for GPUs. Waiting jobs of a namespace are served in the order of this time. Restarts, moves and other sizes keep it; a job that is resumed after spec.suspend asks anew.',
       ),
+    expectedStart: ExpectedStart.optional().describe(
+      'When the job is expected to start on the nodes that are held for it. Absent: no nodes are held for it.',
+    ),
     progress: z
       .object({
         step: counter,

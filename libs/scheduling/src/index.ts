@@ -13,5 +13,9 @@ export { smallestChanges, type TriedChange } from './forecast/smallest-changes.t
 export { timeline, type TimelineEvent } from './forecast/timeline.ts';
 export type { GangRequest, PlacementRefusal } from './gang-request.ts';
 export { type PodDemand, quotaObstacles, type QuotaObject, quotaSentence } from './capacity/quota-obstacles.ts';
+export { inOrder, type Servings, servingsOf } from './order/in-order.ts';
+export { priorityOf } from './order/priority.ts';
 export { isWaitingForCapacity, waitingSince } from './order/waiting-jobs.ts';
 export { isRecordedPlacement, placementSha256 } from './reservations/recorded-placement.ts';
+export { isOverdue, type PredictedEnd, predictedEnd } from './times/predicted-end.ts';
+export { meanStepMs, measuredStepMs, startDelayMs } from './times/step-time.ts';
