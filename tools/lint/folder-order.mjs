@@ -177,7 +177,7 @@ export const FOLDER_ORDER = {
     'record',
   ],
   // order of waiting jobs; free capacity and refusals; reservations; what the scheduler reads of the cluster; what a gang asks for
-  'libs/scheduling': ['order', 'capacity', 'reservations', 'scheduler-view.ts', 'gang-request.ts'],
+  'libs/scheduling': ['forecast', 'order', 'capacity', 'reservations', 'scheduler-view.ts', 'gang-request.ts'],
   'dev/local-cluster': ['system', 'kwok', 'kubernetes', 'postgres', 'programs', 'process'],
   'libs/planner': [
     'questions',

@@ -10,6 +10,16 @@ export const ObjectName = z
   .max(63)
   .regex(DNS_LABEL, 'must be lower-case letters, digits and "-", and start and end with a letter or digit');
 
+/** Name of a PriorityClass of the cluster: an RFC 1123 subdomain, as the API server accepts it. */
+export const PriorityClassName = z
+  .string()
+  .min(1)
+  .max(253)
+  .regex(
+    /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
+    'must be lower-case letters, digits, "-" and ".", and start and end with a letter or digit',
+  );
+
 const OURS = 'names that start with COXSWAIN_ are written by the operator';
 /** Name of an environment variable that a user may set. */
 export const EnvName = z

@@ -32,6 +32,7 @@ export {
   type FailureRule,
   MAX_BUDGET,
 } from './failure-policy.ts';
+export { END_BASES, type EndBasis, type ExpectedStart } from './expected-start.ts';
 export { type FailureJudgement, FailureTally, GIVE_UPS } from './failure-record.ts';
 export type { OwnerReference } from './metadata.ts';
 export { ATTEMPT_REASONS, type AttemptReason } from './attempt-reasons.ts';

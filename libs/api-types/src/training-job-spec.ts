@@ -6,7 +6,7 @@ import { CheckpointBucket, isOneLocation, ONE_LOCATION } from './checkpoint-loca
 import { DataSpec, InitialWeights } from './data-spec.ts';
 import { EngineSpec } from './engine-spec.ts';
 import { FailurePolicy } from './failure-policy.ts';
-import { CpuQuantity, MemoryQuantity, ObjectName, RelativePath } from './field-names.ts';
+import { CpuQuantity, MemoryQuantity, ObjectName, PriorityClassName, RelativePath } from './field-names.ts';
 import { ModelSpec } from './model-spec.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { PreflightSpec } from './preflight.ts';
@@ -148,6 +148,9 @@ const MICRO_BATCH = '(has(self.training.microBatchSize) ? self.training.microBat
 const degreeOrOne = (field: string): string => `(has(self.layout.${field}) ? self.layout.${field} : 1)`;
 const WORLD_SIZE = `self.layout.tensorParallelDegree * self.layout.pipelineParallelDegree * self.layout.dataParallelDegree * ${degreeOrOne('contextParallelDegree')} * ${degreeOrOne('weightShardDegree')}`;
 
+/** A year. */
+const MAX_RUNTIME_SECONDS = 31_536_000;
+
 /** Reserved for jobs with several programs, such as actor and critic. Not read yet. */
 const Roles = z
   .record(z.string(), z.unknown())
@@ -206,6 +209,17 @@ export const TrainingJobSpec = z
       .optional()
       .describe(
         'Smallest number of GPUs to continue with if gpus are not available: the planner then chooses a layout for fewer GPUs with the same global batch. The job returns to all GPUs at a checkpoint once they have been free for a while. Absent: the job waits for gpus.',
+      ),
+    priorityClassName: PriorityClassName.optional().describe(
+      'PriorityClass of the cluster. Of the jobs that wait, those with a higher value go first. It can change at any time, and a change applies as long as the job waits and each time it waits again; it stops no other job. Absent: the default class of the cluster, else value 0.',
+    ),
+    maxRuntimeSeconds: z
+      .int()
+      .min(60)
+      .max(MAX_RUNTIME_SECONDS)
+      .optional()
+      .describe(
+        'How long one run of the job may hold GPUs, summed over its attempts. Time in which the job waits or is suspended does not count, and a job that is resumed after spec.suspend starts at 0. The job is announced the end, asked to save in time, and then ends as Failed with reason MaxRuntimeReached. It can change at any time. Absent: no limit.',
       ),
     resources: ResourcesSpec.default({}),
     checkpoint: CheckpointSpec.optional().describe('Absent: nothing is saved and a restart begins from scratch.'),

@@ -5,6 +5,7 @@ import { AvoidedNode, MAX_AVOIDED_NODES } from './avoided-node.ts';
 import { JobConversion } from './checkpoint-conversion.ts';
 import { MAX_UNRECORDED_CHECKPOINTS, UnrecordedCheckpoint } from './checkpoint.ts';
 import { Condition } from './conditions.ts';
+import { ExpectedStart } from './expected-start.ts';
 import { FailureTally } from './failure-record.ts';
 import { Incident, MAX_INCIDENTS_IN_STATUS } from './incident.ts';
 import { JobPlan } from './job-plan.ts';
@@ -48,6 +49,32 @@ export const TrainingJobStatus = z
       .describe(
         'Since when this run of the job asks for GPUs. Waiting jobs of a namespace are served in the order of this time. Restarts, moves and other sizes keep it; a job that is resumed after spec.suspend asks anew.',
       ),
+    expectedStart: ExpectedStart.optional().describe(
+      'When the job is expected to start on the nodes that are held for it. Absent: no nodes are held for it.',
+    ),
+    priority: z
+      .object({
+        className: z
+          .string()
+          .max(253)
+          .optional()
+          .describe('PriorityClass that the value comes from. Absent: the cluster has no default class.'),
+        value: z.int().min(-2_147_483_648).max(2_147_483_647),
+      })
+      .optional()
+      .describe(
+        'Priority of the job as last read from its PriorityClass. It is kept if the class is deleted. Absent: 0, or recorded by an earlier release.',
+      ),
+    runtime: z
+      .object({
+        heldSeconds: counter.describe('Time for which the ended attempts of this run held GPUs.'),
+        throughEpoch: counter.describe('Newest attempt that is counted in heldSeconds.'),
+        announcedAt: timestamp
+          .optional()
+          .describe('When it was announced that the limit is near. Absent: it is not near.'),
+      })
+      .optional()
+      .describe('How much of spec.maxRuntimeSeconds this run has used. Absent: the job has no limit.'),
     progress: z
       .object({
         step: counter,

@@ -12,7 +12,7 @@ import { nodeDemandOf } from '@coxswain/runtime';
 import type { GangRequest, PlacementRefusal } from './gang-request.ts';
 import type { SchedulerView } from './scheduler-view.ts';
 import { demandKey } from './capacity/demand-key.ts';
-import { fairOrder } from './order/fair-order.ts';
+import { inOrder, namespaceOf, servingsOf } from './order/in-order.ts';
 import { FreeGpus } from './capacity/free-gpus.ts';
 import { attemptHoldingReservation, Reservations, type Reservation } from './reservations/reservations.ts';
 import { Refusals } from './capacity/refusals.ts';
@@ -64,9 +64,6 @@ export class ClusterScheduler {
   #version = 0;
   /** Version at which each node last changed. */
   readonly #changedAt = new Map<string, number>();
-  /** Number of each namespace's last serving; later servings have higher numbers. */
-  readonly #servedAs = new Map<string, number>();
-  #servings = 0;
 
   constructor(view: SchedulerView) {
     this.#view = view;
@@ -172,7 +169,6 @@ export class ClusterScheduler {
     });
     if (job === undefined || !isUnchanged || !this.isReservable(placement)) return false;
     this.#reservations.reserve(placement);
-    this.#servedAs.set(namespaceOf(job), (this.#servings += 1));
     return true;
   }
 
@@ -222,7 +218,6 @@ export class ClusterScheduler {
    */
   offer(waitsFor: 'gpus' | 'nodes'): readonly TrainingJob[] {
     const jobs = this.#view.jobs();
-    this.#forgetIdleNamespaces(jobs);
     const may = this.#refusals.offer(jobs.filter(isWaitingForCapacity), this.#view.monotonicMs());
     const others =
       waitsFor === 'gpus' ? [] : jobs.filter((job) => isWaitingForNodes(job) && !isWaitingForCapacity(job));
@@ -230,12 +225,16 @@ export class ClusterScheduler {
   }
 
   #inTurn(jobs: readonly TrainingJob[]): readonly WaitingJob[] {
-    const queued = jobs.map((job) => ({ job, namespace: namespaceOf(job), since: waitingSince(job) }));
-    return fairOrder(queued, (namespace) => this.#servedAs.get(namespace) ?? 0).map(({ job, since }) => ({
+    return inOrder(jobs, servingsOf(this.#view.jobs(), this.#begun())).map((job) => ({
       job,
-      since,
+      since: waitingSince(job),
       request: this.#refusals.requestOf(job.metadata.uid),
     }));
+  }
+
+  /** Namespaces of jobs whose attempts are reserved and not recorded in status yet, in the order of their reservations. */
+  #begun(): readonly string[] {
+    return this.#reservations.unrecorded().map(namespaceOf);
   }
 
   /** Forgets a job that was deleted. */
@@ -244,15 +243,9 @@ export class ClusterScheduler {
     this.#refusals.forget(jobUid);
   }
 
-  /** Number of jobs, requests and namespaces that are kept; for tests of memory. */
+  /** Number of jobs and requests that are kept; for tests of memory. */
   get size(): number {
-    return this.#refusals.size + this.#reservations.reservations().length + this.#servedAs.size;
-  }
-
-  #forgetIdleNamespaces(jobs: readonly TrainingJob[]): void {
-    if (this.#servedAs.size <= MANY_NAMESPACES) return;
-    const namespaces = new Set(jobs.map(namespaceOf));
-    for (const namespace of this.#servedAs.keys()) if (!namespaces.has(namespace)) this.#servedAs.delete(namespace);
+    return this.#refusals.size + this.#reservations.reservations().length;
   }
 
   #usedByOthers(jobUid: string): ReadonlyMap<string, number> {
@@ -301,13 +294,6 @@ function isEmptyDemand({ nodeSelector, tolerations, devices }: NodeDemand): bool
 
 /** Fabrics that are kept; each takes 2 MiB at 10,000 nodes. */
 const MAX_DEMANDS = 16;
-
-/** Above this number, namespaces without jobs are forgotten. */
-const MANY_NAMESPACES = 256;
-
-function namespaceOf({ metadata }: TrainingJob): string {
-  return metadata.namespace ?? '';
-}
 
 function allPods({ nodes }: PlacementSpec): readonly number[] {
   return [...nodes.keys()];

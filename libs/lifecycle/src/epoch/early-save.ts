@@ -6,7 +6,7 @@ import { canSaveOnRequest } from '../disruption/save-on-request.ts';
 import { type Suspicion, suspicionsOf } from '../disruption/suspicions.ts';
 import { failureOf } from '../failure/failure.ts';
 import { newestUsable } from '../failure/resume-point.ts';
-import { meanStepMs } from '../incident/note-failure.ts';
+import { meanStepMs } from '@coxswain/scheduling';
 import { type Facts, isTerminal } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
 import { isOfFence } from '../observation/incarnation.ts';

@@ -5,7 +5,7 @@ import { safeText } from '@coxswain/safe-text';
 import { canMove, leavingNodes, ruleOnMove, whyLeaving } from '../disruption/leaving-nodes.ts';
 import { withAvoided } from '../failure/avoided-nodes.ts';
 import { evidenceOf, heldEvidence, withIncident } from '../incident/incident-record.ts';
-import { meanStepMs } from '../incident/note-failure.ts';
+import { meanStepMs } from '@coxswain/scheduling';
 import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 import { lastStepOf } from './last-step.ts';

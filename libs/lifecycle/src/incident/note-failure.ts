@@ -10,6 +10,7 @@ import {
   ranksOfPod,
 } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
+import { meanStepMs } from '@coxswain/scheduling';
 import { safeText } from '@coxswain/safe-text';
 import type { FailedAttempt, Judged } from '../failure/judge-failure.ts';
 import { hasRunNothing } from '../failure/restart-budget.ts';
@@ -165,13 +166,6 @@ function chainedSince(record: JobRecord): string | undefined {
   const attempt = liveAttempt(record);
   if (!isWaiting || attempt === undefined) return undefined;
   return attempt.incarnations?.at(-1)?.endedAt ?? attempt.startedAt;
-}
-
-/** Mean duration of a step until that time, in milliseconds; undefined: not measured. */
-export function meanStepMs({ firstStep }: Attempt, until: string, lastStep: number | undefined): number | undefined {
-  const steps = (lastStep ?? 0) - (firstStep?.step ?? 0);
-  const ms = betweenMs(firstStep?.at, until);
-  return firstStep === undefined || steps <= 0 || ms === undefined ? undefined : Math.round(ms / steps);
 }
 
 /** The rank that failed first, its node, and the index of its GPU in the pod. */

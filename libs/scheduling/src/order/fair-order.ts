@@ -3,29 +3,48 @@ export interface QueuedJob {
   readonly namespace: string;
   /** RFC 3339. */
   readonly since: string;
+  /** Higher goes first. Absent: 0. */
+  readonly priority?: number;
+  /** RFC 3339: since when nodes are held for the job. Absent: none are. */
+  readonly promisedAt?: string | undefined;
 }
 
 /**
- * Orders waiting jobs. Within a namespace the job that has waited longest comes first, and namespaces take turns, so that a thousand jobs of
- * one tenant do not delay the only job of another. The namespace that was served longest ago begins. Among namespaces that were never served,
- * the one whose job has waited longest begins. `servedAs` returns the number of a namespace's last serving; 0 if it was never served.
+ * Orders waiting jobs. A higher priority comes first. Of one priority, jobs for which nodes are held come first: otherwise each start in their
+ * namespace would put them behind those of other namespaces, and their nodes would be held for another job. Then namespaces take turns, so that a
+ * thousand jobs of one tenant do not delay the only job of another, and within a namespace the job that has waited longest comes first. The
+ * namespace that was served longest ago begins. Among namespaces that were never served, the one whose job has waited longest begins. `servedAs`
+ * returns the number of a namespace's last serving; 0 if it was never served.
  */
 export function fairOrder<Job extends QueuedJob>(
   jobs: readonly Job[],
   servedAs: (namespace: string) => number = () => 0,
 ): readonly Job[] {
-  const byNamespace = new Map<string, Job[]>();
-  for (const job of jobs.toSorted((left, right) => compareText(left.since, right.since))) {
-    const others = byNamespace.get(job.namespace);
-    if (others === undefined) byNamespace.set(job.namespace, [job]);
-    else others.push(job);
-  }
+  const byPriority = Map.groupBy(jobs, ({ priority = 0 }) => priority);
+  return [...byPriority]
+    .toSorted(([left], [right]) => right - left)
+    .flatMap(([, equal]) => {
+      const promised = equal.filter(({ promisedAt }) => promisedAt !== undefined);
+      const others = promised.length === 0 ? equal : equal.filter(({ promisedAt }) => promisedAt === undefined);
+      return [...promised.toSorted(byPromise), ...inTurns(others, servedAs)];
+    });
+}
+
+function inTurns<Job extends QueuedJob>(jobs: readonly Job[], servedAs: (namespace: string) => number): readonly Job[] {
+  const byNamespace = Map.groupBy(
+    jobs.toSorted((left, right) => compareText(left.since, right.since)),
+    ({ namespace }) => namespace,
+  );
   // The sort is stable: namespaces with the same number keep the order of their longest waits.
   const queues = [...byNamespace]
     .toSorted(([left], [right]) => servedAs(left) - servedAs(right))
     .map(([, queue]) => queue);
-  const rounds = Math.max(0, ...queues.map((queue) => queue.length));
+  const rounds = queues.reduce((most, queue) => Math.max(most, queue.length), 0);
   return Array.from({ length: rounds }, (_, round) => queues.flatMap((queue) => queue[round] ?? [])).flat();
+}
+
+function byPromise(left: QueuedJob, right: QueuedJob): number {
+  return compareText(left.promisedAt ?? '', right.promisedAt ?? '') || compareText(left.since, right.since);
 }
 
 function compareText(left: string, right: string): number {

@@ -73,6 +73,16 @@ export class Reservations {
     return [...this.#created.values(), ...this.#reserved.values()];
   }
 
+  /** Jobs with a reservation whose attempt their status does not record yet, oldest reservation first. */
+  unrecorded(): readonly TrainingJob[] {
+    return this.reservations()
+      .toSorted((one, other) => one.sinceMs - other.sinceMs)
+      .flatMap(({ placement }) => {
+        const job = this.#view.job(placement.jobUid);
+        return job === undefined || (job.status?.epoch ?? 0) >= placement.epoch ? [] : [job];
+      });
+  }
+
   /** Placements of other jobs that hold GPUs, reserved by this process or recorded in status. */
   ofOthersThan(jobUid: string): readonly PlacementSpec[] {
     const isOther = (placement: PlacementSpec): boolean => placement.jobUid !== jobUid;

@@ -1,0 +1,77 @@
+/** What a forecast of the waiting jobs is computed from. All times are milliseconds since the epoch. */
+
+/**
+ * What a predicted time rests on, surest first. Measured: measured step times. Predicted: step times of the planner. MaxRuntime: the limit of the
+ * job. Assumed: nothing is known of the job.
+ */
+export const RESTS_ON = ['Measured', 'Predicted', 'MaxRuntime', 'Assumed'] as const;
+/** One entry of {@link RESTS_ON}. */
+export type RestsOn = (typeof RESTS_ON)[number];
+
+/** A time with its interval. */
+export interface ForecastTime {
+  readonly atMs: number;
+  readonly earliestMs: number;
+  /** undefined: no bound is known. */
+  readonly latestMs: number | undefined;
+}
+
+/** A predicted time, and what it rests on. */
+export interface RestedTime extends ForecastTime {
+  readonly restsOn: RestsOn;
+}
+
+/** A node that takes pods of gangs. */
+export interface ForecastNode {
+  readonly name: string;
+  readonly gpus: number;
+  /** Type of its GPUs. Requests name types with the same words. */
+  readonly type: string;
+}
+
+/** A gang that holds GPUs. */
+export interface RunningGang {
+  readonly uid: string;
+  /** GPUs that it holds, one entry for each pod. */
+  readonly pods: readonly { readonly node: string; readonly gpus: number }[];
+  readonly end: RestedTime;
+}
+
+/** GPUs that a gang needs of one type. */
+export interface RequestPart {
+  /** undefined: any type. */
+  readonly type: string | undefined;
+  readonly gpus: number;
+  /** GPUs of each pod. undefined: as many as a node has. */
+  readonly gpusPerPod: number | undefined;
+}
+
+/** A job that waits. */
+export interface WaitingGang {
+  readonly uid: string;
+  readonly parts: readonly RequestPart[];
+  /** How long the job would hold its GPUs, from its start. */
+  readonly hold: RestedTime;
+  /** The start that the operator has recorded for the job. It is used as it is. */
+  readonly promised?: RestedTime | undefined;
+  /** A ResourceQuota refuses the pods of the job. No start is predicted, and jobs behind it are not delayed. */
+  readonly isOverQuota?: boolean | undefined;
+}
+
+/** GPUs by type that pods of other owners hold. */
+export type OtherUse = ReadonlyMap<string, number>;
+
+/** A cluster at one moment. */
+export interface ForecastInput {
+  readonly nowMs: number;
+  readonly nodes: readonly ForecastNode[];
+  readonly running: readonly RunningGang[];
+  /** In the order of their turn. */
+  readonly waiting: readonly WaitingGang[];
+  readonly otherUse?: OtherUse | undefined;
+}
+
+/** The least sure of both. */
+export function leastSure(left: RestsOn, right: RestsOn): RestsOn {
+  return RESTS_ON.indexOf(left) > RESTS_ON.indexOf(right) ? left : right;
+}
