@@ -1,9 +1,11 @@
 import type { FabricSpec } from '@coxswain/api-types';
 import {
   type DraAttributes,
+  type FabricProblem,
   type NodeFacts,
   type NodeWindow,
   type Reserve,
+  windowProblems,
   windowsOfNode,
   withOverrides,
 } from '@coxswain/fabric';
@@ -34,6 +36,11 @@ export class StatedFabric {
     const known = this.#windows.get(facts) ?? windowsOfNode(facts, this.#spec.windows);
     this.#windows.set(facts, known);
     return known;
+  }
+
+  /** Windows that do not do what their author may think, for these nodes. */
+  windowProblems(nodes: readonly NodeFacts[]): readonly FabricProblem[] {
+    return windowProblems(this.#spec.windows ?? [], nodes);
   }
 
   /** Undefined where nothing is. */

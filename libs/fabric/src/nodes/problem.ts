@@ -10,6 +10,8 @@ export const FABRIC_PROBLEM_KINDS = [
   'NamedTwice',
   'Unreadable',
   'ChangedUnderJob',
+  'WindowWithoutNodes',
+  'WindowsOverlap',
 ] as const;
 
 /** A contradiction in what is said of the nodes. */

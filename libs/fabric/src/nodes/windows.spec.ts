@@ -1,5 +1,5 @@
 import type { FabricWindow } from '@coxswain/api-types';
-import { windowInTheWay, windowsOfNode } from './windows.ts';
+import { windowInTheWay, windowProblems, windowsOfNode } from './windows.ts';
 
 const FROM = '2026-12-01T22:00:00Z';
 const node = { name: 'gpu-1', labels: { rack: 'r1' } };
@@ -55,5 +55,26 @@ describe('a window of the Fabric', () => {
     ];
     const stay = { namespace: 'team-b', nowMs: at('2026-12-01T22:50:00Z'), endMs: Infinity };
     expect(windowInTheWay(windowsOfNode(node, windows), stay)?.name).toBe('ours');
+  });
+});
+
+describe('windows of the Fabric are a problem where they', () => {
+  it.each<[string, readonly FabricWindow[], readonly string[]]>([
+    ['select no node', [window({ nodes: ['gpu-9'] })], ['WindowWithoutNodes']],
+    ['keep jobs of both projects out', [window({ namespace: 'a' }), window({ namespace: 'b' })], ['WindowsOverlap']],
+    ['repair a node in the time of a project', [window(), window({ namespace: 'b' })], ['WindowsOverlap']],
+  ])('%s', (_sentence, windows, want) => {
+    expect(windowProblems(windows, [node]).map(({ kind }) => kind)).toEqual(want);
+  });
+
+  it.each<[string, readonly FabricWindow[]]>([
+    ['overlap for one purpose', [window(), window()]],
+    [
+      'follow each other',
+      [window(), window({ namespace: 'b', from: '2026-12-02T04:00:00Z', until: '2026-12-03T00:00:00Z' })],
+    ],
+    ['lie over different nodes', [window(), window({ namespace: 'b', nodes: ['gpu-2'] })]],
+  ])('not where they %s', (_sentence, windows) => {
+    expect(windowProblems(windows, [node, { name: 'gpu-2', labels: {} }])).toEqual([]);
   });
 });

@@ -2,6 +2,7 @@
 import { type FabricWindow, WINDOW_HELD_SECONDS } from '@coxswain/api-types';
 import type { NodeFacts } from './fabric.ts';
 import { isMeant } from './overrides.ts';
+import { type FabricProblem, listedNames } from './problem.ts';
 
 /** How long before the announced time gangs leave: a save of the largest model takes minutes, and jobs are reconciled at least every five. */
 export const LEAVE_BEFORE_MS = 900_000;
@@ -55,3 +56,36 @@ function isInTheWay(window: NodeWindow, { namespace, nowMs, endMs }: Stay): bool
   if (nowMs >= window.fromMs - LEAVE_BEFORE_MS) return true;
   return nowMs >= window.heldFromMs && endMs > window.fromMs;
 }
+
+/** Windows that do not do what their author may think. Windows that are over say nothing: they have no effect, and may stay in the spec. */
+export function windowProblems(
+  windows: readonly FabricWindow[],
+  nodes: readonly Pick<NodeFacts, 'name' | 'labels'>[],
+): readonly FabricProblem[] {
+  const nodesOf = windows.map((window) => nodes.filter((node) => isMeant(node, window)).map(({ name }) => name));
+  return windows.flatMap((window, index) => [
+    ...(nodesOf[index]?.length === 0 ? [namesNoNode(window)] : []),
+    ...windows.slice(0, index).flatMap((other, before) => {
+      if (window.namespace === other.namespace || !overlap(window, other)) return [];
+      const both = nodesOf[before]?.filter((name) => nodesOf[index]?.includes(name) === true) ?? [];
+      return both.length === 0 ? [] : [keepsAllOut([other, window], both)];
+    }),
+  ]);
+}
+
+function overlap(one: FabricWindow, other: FabricWindow): boolean {
+  return Date.parse(one.from) < Date.parse(other.until) && Date.parse(other.from) < Date.parse(one.until);
+}
+
+function namesNoNode({ name }: FabricWindow): FabricProblem {
+  const message = `Window ${name} of the Fabric selects no node of the cluster. Correct nodes or nodeSelector in spec.windows, or remove the window.`;
+  return { kind: 'WindowWithoutNodes', nodes: [], message };
+}
+
+function keepsAllOut([one, other]: readonly [FabricWindow, FabricWindow], nodes: readonly string[]): FabricProblem {
+  const message = `Windows ${one.name} and ${other.name} of the Fabric overlap on ${listedNames(nodes)} and are not for the same namespace, so no job may be there while both are open.`;
+  return { kind: 'WindowsOverlap', nodes: nodes.slice(0, MOST_NODES), message };
+}
+
+/** Of a problem; the message counts the others. */
+const MOST_NODES = 5;
