@@ -11,6 +11,8 @@ export const SavedProgress = z.strictObject({
   /** Since `fromStep`, where these ranks began. */
   tokens: counter.optional(),
   fromStep: counter,
+  /** To an operator that listens to it. */
+  duringWrite: z.strictObject({ steps: counter, ms: counter }).optional(),
 });
 export type SavedProgress = z.infer<typeof SavedProgress>;
 
@@ -24,6 +26,14 @@ export const CheckpointProgress = z
       .describe(
         'Tokens of all steps up to this one, also of the checkpoints that its job resumed from. Absent: not known.',
       ),
+    stepsDuringWrite: counter
+      .optional()
+      .describe(
+        'Steps after that of the checkpoint that ranks completed while its files were still being written: the engine saved it in the background. Absent: ranks waited for the write, or it is not known.',
+      ),
+    msDuringWrite: counter
+      .optional()
+      .describe('How long files of a save in the background were being written, at least, in milliseconds.'),
   })
   .meta({ id: 'CheckpointProgress' });
 export type CheckpointProgress = z.infer<typeof CheckpointProgress>;

@@ -233,6 +233,8 @@ export const LISTENS_TO_COLLECTIVES = 'collectives';
 export const LISTENS_TO_CONTENTS = 'contents';
 /** The same of `progress` of a saved checkpoint. */
 export const LISTENS_TO_PROGRESS = 'progress';
+/** The same of `duringWrite` of that progress. */
+export const LISTENS_TO_BACKGROUND_SAVES = 'backgroundSaves';
 /** The same of `brokenSaves` of a heartbeat. */
 export const LISTENS_TO_BROKEN_SAVES = 'brokenSaves';
 /** All of them, as this release's operator announces them. */
@@ -244,6 +246,7 @@ export const LISTENED_PARTS = [
   LISTENS_TO_COLLECTIVES,
   LISTENS_TO_CONTENTS,
   LISTENS_TO_PROGRESS,
+  LISTENS_TO_BACKGROUND_SAVES,
   LISTENS_TO_BROKEN_SAVES,
 ] as const;
 /** Of the ranks of one pod. */

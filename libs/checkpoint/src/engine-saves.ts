@@ -24,20 +24,38 @@ export function saveLocations(
 
 /**
  * Saves that can be complete, oldest first. An engine saves one checkpoint after the other, so a save newer than the pointer
- * file is not complete. `pointer`: the text of that file, undefined if it does not exist.
+ * file is not complete.
  */
-export function candidateSaves(
-  format: EngineFormat,
-  found: { readonly folder: string; readonly names: readonly string[]; readonly pointer?: string },
-): readonly EngineSave[] {
-  const { directory, pointer } = engineFormat(format).saves;
-  const newest = pointer === undefined ? Infinity : (stepIn(pointer.text, (found.pointer ?? '').trim()) ?? -1);
-  return found.names
+export function candidateSaves(format: EngineFormat, found: NamedSaves): readonly EngineSave[] {
+  return savesIn(format, found).filter(({ step }) => step <= pointedStep(format, found));
+}
+
+/** Saves that the pointer file does not name yet. None of an engine that writes no pointer file. */
+export function unpointedSaves(format: EngineFormat, found: NamedSaves): readonly EngineSave[] {
+  return savesIn(format, found).filter(({ step }) => step > pointedStep(format, found));
+}
+
+/** Names in one folder. `pointer`: the text of the pointer file, undefined if it does not exist. */
+export interface NamedSaves {
+  readonly folder: string;
+  readonly names: readonly string[];
+  readonly pointer?: string;
+}
+
+function savesIn(format: EngineFormat, { folder, names }: NamedSaves): readonly EngineSave[] {
+  const { directory } = engineFormat(format).saves;
+  return names
     .flatMap((name) => {
       const step = stepIn(directory, name);
-      return step === undefined || step > newest ? [] : [{ step, directory: below(found.folder, name) }];
+      return step === undefined ? [] : [{ step, directory: below(folder, name) }];
     })
     .toSorted((one, other) => one.step - other.step);
+}
+
+/** -1: the pointer file does not exist or cannot be understood. Infinity: the engine writes none. */
+function pointedStep(format: EngineFormat, found: NamedSaves): number {
+  const { pointer } = engineFormat(format).saves;
+  return pointer === undefined ? Infinity : (stepIn(pointer.text, (found.pointer ?? '').trim()) ?? -1);
 }
 
 /** What a save with these files misses, as the end of a sentence; undefined if nothing is missing by its names. */

@@ -3,7 +3,9 @@ export {
   candidateSaves,
   describeIncomplete,
   describeIncompletePart,
+  unpointedSaves,
   type EngineSave,
+  type NamedSaves,
 } from './engine-saves.ts';
 export { filesOfRanks } from './files-of-ranks.ts';
 export type { RanksOfGang } from './files-of-ranks.ts';

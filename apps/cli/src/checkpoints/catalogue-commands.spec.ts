@@ -134,6 +134,15 @@ describe('coxswain checkpoint get', () => {
     expect(out).toMatch(/\nLoss +2\.5 \(of step 10\)\nTokens +1,048,576\n/);
   });
 
+  it('shows how long ranks trained while it was being written', async () => {
+    const progress = { stepsDuringWrite: 3, msDuringWrite: 9_000 };
+    const { out } = await runCommand('checkpoint get tiny-s20', {
+      ...NAMED,
+      [`GET ${PATH}`]: { json: aDetail({ progress }) },
+    });
+    expect(out).toMatch(/\nWritten +in the background: ranks trained 3 steps meanwhile, in 9\.0 s or more\n/);
+  });
+
   it('says whether its job loads it at the layout that it has now', async () => {
     const loads = {
       verdict: 'cannot' as const,

@@ -1,5 +1,5 @@
 import type { CheckpointDetail, CheckpointRecord, CheckpointVerification, TensorGroup } from '@coxswain/api-types';
-import { formatBytes } from '@coxswain/units';
+import { formatBytes, formatDuration } from '@coxswain/units';
 import { columns, utcText } from '../output/output.ts';
 
 /** Checkpoints of one job. */
@@ -59,6 +59,13 @@ function describeLoss({ progress, step }: CheckpointRecord): string | undefined 
   return `${formatLoss(loss)}${lossStep === step ? '' : ` (of step ${lossStep})`}`;
 }
 
+/** `in the background: ranks trained 3 steps meanwhile, in 9 s or more`. Undefined: ranks waited, or it is not known. */
+function describeBackground({ progress }: CheckpointRecord): string | undefined {
+  const { stepsDuringWrite: steps, msDuringWrite: ms } = progress ?? {};
+  if (steps === undefined || ms === undefined) return undefined;
+  return `in the background: ranks trained ${steps} steps meanwhile, in ${formatDuration(ms)} or more`;
+}
+
 /** `yes: It is pinned: baseline.` Undefined: no policy decided about it. */
 function describeKept({ retention }: CheckpointRecord): string | undefined {
   if (retention === null) return undefined;
@@ -87,6 +94,7 @@ export function checkpointText(detail: CheckpointDetail): string {
     ['Holds', describeHeld({ ...detail, pin: null })],
     ['Loss', describeLoss(detail)],
     ['Tokens', detail.progress?.tokens?.toLocaleString('en')],
+    ['Written', describeBackground(detail)],
     ['Tensors', contents === null ? undefined : `${contents.tensors} in ${contents.chunks} chunks`],
     ['Engine', contents?.engineRelease],
     ['Used by', describeUses(detail)],

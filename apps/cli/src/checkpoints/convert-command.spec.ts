@@ -61,6 +61,21 @@ describe('checkpoint convert', () => {
     expect((await convert(MEGATRON, ...argv)).out).toMatch(/0 files written; already there: 1\./);
   });
 
+  it('writes a save of Megatron-LM under its names, unless others are asked for', async () => {
+    await convert(MEGATRON, '--to', 'torch_dist', '--model-config', config(), '--ranks', '2');
+    expect(readdirSync(target).toSorted()).toEqual([
+      '.metadata',
+      '__0_0.distcp',
+      '__1_0.distcp',
+      'common.pt',
+      'metadata.json',
+    ]);
+    const { out } = await runOffline({}, 'checkpoint', 'show', target);
+    expect(out).toMatch(/^Format +torch_dist\nVerdict +sound, as far as V1 sees\n/);
+    expect(out).toMatch(/\nHolds +weights only\n/);
+    expect(out).toMatch(/\nembedding +1 /);
+  });
+
   it('changes the dtype only if it is asked to, and config.json with it', async () => {
     await convert(MEGATRON, '--to', 'hugging-face', '--model-config', config(), '--dtype', 'fp32');
     expect(JSON.parse(readFileSync(join(target, 'config.json'), 'utf8'))).toEqual({ ...CONFIG, dtype: 'float32' });

@@ -45,6 +45,14 @@ const READ_FORMATS: Readonly<Record<string, { readonly isArchived: boolean }>> =
   'hugging-face': { isArchived: false },
 };
 
+/** What reads a format only under its own names. */
+const NAMES_OF: Readonly<Record<ConversionFormat, SpellingName | 'keep'>> = {
+  'hugging-face': 'hugging-face',
+  torch_dist: 'megatron',
+  safetensors: 'keep',
+  dcp: 'keep',
+};
+
 /** Adds `checkpoint convert`, which writes the weights of a save in another format. */
 export function addConvertCommand(checkpoint: Command, session: Session): void {
   addStoreOptions(checkpoint.command('convert'))
@@ -61,11 +69,11 @@ export function addConvertCommand(checkpoint: Command, session: Session): void {
     .addOption(
       new Option(
         '--names <spelling>',
-        'names and layouts of tensors (default: hugging-face for --to hugging-face, otherwise keep)',
+        'names and layouts of tensors (default: hugging-face for --to hugging-face, megatron for --to torch_dist, otherwise keep)',
       ).choices(['keep', ...Object.keys(SPELLINGS)]),
     )
     .option('--model-config <file>', "config.json of the model (default: the source's); needed unless names are kept")
-    .option('--ranks <count>', 'of dcp: ranks among which the rows of tensors are divided', ranksOf, 1)
+    .option('--ranks <count>', 'of dcp and torch_dist: ranks among which the rows of tensors are divided', ranksOf, 1)
     .addOption(
       new Option('--dtype <dtype>', 'write weights in this dtype (default: theirs)').choices(
         Object.keys(CONVERTED_DTYPES),
@@ -85,6 +93,7 @@ refused with all reasons, before anything is written. The new save counts as one
 Examples:
   coxswain checkpoint convert outputs/checkpoint/step-1000 exported/step-1000 --to hugging-face --model-config llama/config.json
   coxswain checkpoint convert llama start/llama --to dcp --names torchtitan --ranks 8
+  coxswain checkpoint convert llama start/llama/release --to torch_dist --ranks 8
   coxswain checkpoint convert outputs/checkpoint/step-1000 weights/step-1000 --to safetensors --plan`;
 
 async function convert(session: Session, from: string, to: string, options: ConvertOptions): Promise<void> {
@@ -137,7 +146,7 @@ async function planOf(
     throw new CliError(`${from} is ${verdict}: ${findings[0]?.sentence ?? ''} Use another save.`);
   const plan = planConversion(state, {
     to: options.to,
-    names: options.names ?? (options.to === 'hugging-face' ? 'hugging-face' : 'keep'),
+    names: options.names ?? NAMES_OF[options.to],
     config: await configOf(source, options),
     ranks: options.ranks,
     fileBytes: FILE_BYTES,

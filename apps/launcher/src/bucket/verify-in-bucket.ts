@@ -99,7 +99,6 @@ async function look(
   const within = {
     isRemote: store.isRemote,
     read: async (path: string, offset: number, length: number): Promise<Uint8Array> => {
-      checkRoom(path, length);
       const bytes = await store.read(`${folder}/${path}`, offset, length);
       readBytes += bytes.length;
       return bytes;
@@ -109,6 +108,7 @@ async function look(
     within,
     files,
     verifySave(files, { level, crc32, sha256: () => createHash('sha256') }),
+    { beforeRead: checkRoom },
   );
   return inspectionOf(found, { level, by: 'Worker', readBytes });
 }

@@ -1,14 +1,13 @@
 /** Which files does a directory hold that no manifest lists? */
 import { createHash } from 'node:crypto';
-import { lstat, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileListSha256, type StoredFile } from '@coxswain/checkpoint';
-import { errnoOf } from './checkpoint-files.ts';
+import { DirectoryStore } from '@coxswain/checkpoint-store';
 
 /** Files of a save of 16,384 ranks with three files each are 50,000. */
 const MAX_FILES = 200_000;
 const MAX_DEPTH = 16;
-const FILES_AT_ONCE = 16;
 
 /** All files below a directory; links are listed and not followed. Rejects if there are more than {@link MAX_FILES}. */
 export async function filesBelow(directory: string, onAnswer: () => void): Promise<readonly StoredFile[]> {
@@ -25,27 +24,10 @@ export async function filesBelow(directory: string, onAnswer: () => void): Promi
     }
     onAnswer();
   }
-  const files: StoredFile[] = [];
-  for (let start = 0; start < paths.length; start += FILES_AT_ONCE) {
-    const part = await Promise.all(paths.slice(start, start + FILES_AT_ONCE).map((path) => stored(directory, path)));
-    onAnswer();
-    files.push(...part.filter((file) => file !== undefined));
-  }
-  return files;
+  return await new DirectoryStore(directory).find(paths, onAnswer);
 }
 
 /** {@link fileListSha256} of what is below a directory. */
 export async function fileListOf(directory: string, onAnswer: () => void = () => undefined): Promise<string> {
   return fileListSha256(await filesBelow(directory, onAnswer), createHash('sha256'));
-}
-
-/** The file as it is on disk; undefined: it is gone. */
-export async function stored(directory: string, path: string): Promise<StoredFile | undefined> {
-  try {
-    const stats = await lstat(join(directory, path));
-    return { path, bytes: stats.size, writtenMs: stats.mtimeMs, ...(stats.isFile() ? {} : { isLink: true }) };
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')) return undefined;
-    throw error;
-  }
 }

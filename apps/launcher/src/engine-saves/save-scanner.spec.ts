@@ -31,11 +31,17 @@ const put = (path: string, content: string | Buffer = 'x'): void => {
 };
 const scannerOf = (
   format: EngineFormat,
-  { reported = [] as readonly string[], budget = new HashBudget(), isRemovedLater = false, isPart = false } = {},
+  {
+    reported = [] as readonly string[],
+    budget = new HashBudget(),
+    isRemovedLater = false,
+    isPart = false,
+    now = Date.now,
+  } = {},
 ): SaveScanner =>
   new SaveScanner(
     { saveDirectory: root, format, worldSize: 2, savedBy, reported, isRemovedLater, isPart },
-    { budget: () => budget, onAnswer: () => undefined },
+    { budget: () => budget, onAnswer: () => undefined, now },
   );
 /** Two looks, since a save that is being written is not the same twice. */
 const twice = async (scanner: SaveScanner): Promise<readonly ScanResult[]> => [
@@ -216,6 +222,51 @@ it('a save that the launcher removes once the bucket has it is not missed', asyn
   await twice(scanner);
   rmSync(join(root, 'checkpoint/step-4'), { recursive: true });
   expect(await twice(scanner)).toEqual([]);
+});
+
+describe('a save in the background', () => {
+  const [DCP_SAVE, MEGATRON_SAVE] = ['checkpoint/step-4', 'iter_0000004'];
+  const pointer = 'latest_checkpointed_iteration.txt';
+  const shard = (): void => put(`${MEGATRON_SAVE}/__0_0.distcp`);
+
+  it.each<[what: string, format: EngineFormat, steps: readonly (() => void)[], want: unknown]>([
+    [
+      'is dated by the scans without its .metadata',
+      'dcp',
+      [
+        () => put(`${DCP_SAVE}/__0_0.distcp`),
+        () => put(`${DCP_SAVE}/__1_0.distcp`),
+        () => undefined,
+        () => put(`${DCP_SAVE}/.metadata`),
+      ],
+      { firstMs: 1_000, lastMs: 3_000 },
+    ],
+    ['has no date if its marker was there at once', 'dcp', [() => titan(4)], undefined],
+    [
+      'is dated by the scans whose pointer file did not name it, with its index or without',
+      'torch_dist',
+      [shard, () => put(`${MEGATRON_SAVE}/metadata.json`, '{}'), () => put(pointer, '4')],
+      { firstMs: 1_000, lastMs: 2_000 },
+    ],
+    [
+      'has no date if the pointer file was seen only after it named a later save',
+      'torch_dist',
+      [shard, () => (megatron(4), megatron(8))],
+      undefined,
+    ],
+  ])('%s, and counts once', async (_what, format, steps, want) => {
+    let nowMs = 0;
+    const scanner = scannerOf(format, { now: () => nowMs });
+    const found: ScanResult[] = [];
+    for (const change of [...steps, () => undefined, () => undefined]) {
+      change();
+      nowMs += 1_000;
+      found.push(...(await scanner.scan({ isLast: false })));
+    }
+    const saved = found.filter((one) => one.kind === 'checkpointSaved' && one.step === 4);
+    expect(saved.map((one) => (one.kind === 'checkpointSaved' ? one.unmarked : one))).toEqual([want]);
+    expect(sentencesOf(found).filter((sentence) => !sentence.startsWith('saved'))).toEqual([]);
+  });
 });
 
 describe('a directory', () => {

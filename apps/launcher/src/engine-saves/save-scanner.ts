@@ -10,6 +10,8 @@ import {
   describeIncompletePart,
   type EngineFormat,
   type EngineSave,
+  type NamedSaves,
+  unpointedSaves,
 } from '@coxswain/checkpoint';
 import type { SavedFact } from '../facts/engine-facts.ts';
 import type { HashBudget } from './hash-budget.ts';
@@ -21,6 +23,7 @@ import {
   describeTruncated,
   type FoundFile,
 } from '../checkpoints/saved-files.ts';
+import { UnmarkedSaves } from './unmarked-saves.ts';
 import { writeManifest } from './write-manifest.ts';
 
 /** The directory to scan, as the launcher passes it to the watching process. */
@@ -44,6 +47,8 @@ export type ScanResult = SavedFact | { readonly kind: 'notice'; readonly sentenc
 interface ScannerOptions {
   readonly budget: () => HashBudget;
   readonly onAnswer: () => void;
+  /** Milliseconds since the Unix epoch; default: the clock. */
+  readonly now?: () => number;
 }
 
 /** Compares each scan with the one before: a save that is still being written differs. */
@@ -57,6 +62,7 @@ export class SaveScanner {
   readonly #before = new Map<string, string>();
   /** By directory, why it was not complete at the last scan. */
   readonly #missing = new Map<string, string>();
+  readonly #unmarked = new UnmarkedSaves();
 
   constructor(watched: WatchedSaves, options: ScannerOptions) {
     this.#watched = watched;
@@ -66,26 +72,38 @@ export class SaveScanner {
 
   /** The saves that became complete since the last scan, oldest first. With `isLast` no rank is left that could write, so one scan is enough. */
   async scan({ isLast }: { readonly isLast: boolean }): Promise<readonly ScanResult[]> {
-    const candidates = await this.#candidates();
+    const nowMs = (this.#options.now ?? Date.now)();
+    const candidates = await this.#candidates(nowMs);
     const results = this.#deletedSince(candidates);
     for (const save of candidates.filter(({ directory }) => !this.#done.has(directory))) {
       this.#known.set(save.directory, save.step);
-      const result = await this.#examine(save, isLast);
+      const result = await this.#examine(save, { isLast, nowMs });
       if (result !== undefined) results.push(result);
     }
     return isLast ? [...results, ...this.#unfinished()] : results;
   }
 
-  async #candidates(): Promise<readonly EngineSave[]> {
+  async #candidates(nowMs: number): Promise<readonly EngineSave[]> {
     const { saveDirectory, format } = this.#watched;
     const found: EngineSave[] = [];
     for (const { folder, pointer } of saveLocations(format)) {
       const names = await namesIn(join(saveDirectory, folder));
       const text = pointer === undefined ? undefined : await textOf(join(saveDirectory, pointer));
       this.#options.onAnswer();
-      found.push(...candidateSaves(format, { folder, names, ...(text === undefined ? {} : { pointer: text }) }));
+      found.push(...this.#pointed({ folder, names, ...(text === undefined ? {} : { pointer: text }) }, nowMs));
     }
     return found;
+  }
+
+  /** The pointer file marks the newest save. One that it was never seen to name has no known end. */
+  #pointed(named: NamedSaves, nowMs: number): readonly EngineSave[] {
+    const { format } = this.#watched;
+    const unpointed = unpointedSaves(format, named);
+    const pointed = candidateSaves(format, named);
+    for (const { directory } of unpointed) this.#unmarked.note(directory, nowMs);
+    if (saveLocations(format).some(({ pointer }) => pointer !== undefined))
+      for (const { directory } of pointed.slice(0, -1)) this.#unmarked.forget(directory);
+    return pointed;
   }
 
   /** Engines delete their oldest saves, unless they are configured otherwise. */
@@ -96,6 +114,7 @@ export class SaveScanner {
       this.#known.delete(directory);
       this.#before.delete(directory);
       this.#missing.delete(directory);
+      this.#unmarked.forget(directory);
       if (this.#watched.isRemovedLater === true && this.#done.has(directory)) return [];
       const when = this.#done.has(directory)
         ? 'although it is recorded; have the engine keep every checkpoint'
@@ -104,7 +123,10 @@ export class SaveScanner {
     });
   }
 
-  async #examine(save: EngineSave, isLast: boolean): Promise<ScanResult | undefined> {
+  async #examine(
+    save: EngineSave,
+    { isLast, nowMs }: { readonly isLast: boolean; readonly nowMs: number },
+  ): Promise<ScanResult | undefined> {
     const { directory, step } = save;
     const path = join(this.#watched.saveDirectory, directory);
     const files = await filesBelow(path);
@@ -112,8 +134,9 @@ export class SaveScanner {
     // What a deletion has left is no save, although some formats would take it for one.
     if (files === undefined || files.some((file) => file.path === DELETION_FILE)) return undefined;
     const { format, worldSize, isPart } = this.#watched;
-    const missing =
-      isPart === true ? describeIncompletePart(format, files) : describeIncomplete(format, files, worldSize);
+    const unmarked = describeIncompletePart(format, files);
+    if (unmarked !== undefined) this.#unmarked.note(directory, nowMs);
+    const missing = isPart === true ? unmarked : describeIncomplete(format, files, worldSize);
     const isSettled = this.#isAsBefore(directory, files) || isLast;
     const why = missing ?? (isSettled ? await unlessGone(() => describeTruncated(path, files)) : undefined);
     if (why === undefined) this.#missing.delete(directory);
@@ -125,7 +148,7 @@ export class SaveScanner {
     const { saveDirectory, format, savedBy, isPart } = this.#watched;
     if (isPart === true) {
       this.#done.add(save.directory);
-      return partFact(save, files);
+      return this.#dated(partFact(save, files));
     }
     const written = await writeManifest(save, files, {
       saveDirectory,
@@ -136,11 +159,16 @@ export class SaveScanner {
     });
     if (written.kind === 'changed') return undefined;
     this.#done.add(save.directory);
-    if (written.kind === 'written') return written.fact;
+    if (written.kind === 'written') return this.#dated(written.fact);
     return {
       kind: 'notice',
       sentence: `The checkpoint of step ${save.step} is not recorded: ${save.directory} holds a manifest.json that is not Coxswain's.`,
     };
+  }
+
+  #dated(fact: SavedFact): SavedFact {
+    const unmarked = this.#unmarked.of(fact.directory);
+    return unmarked === undefined ? fact : { ...fact, unmarked };
   }
 
   #isAsBefore(directory: string, files: readonly FoundFile[]): boolean {

@@ -44,7 +44,7 @@ export function watchEngineSaves(
       isPart: bucket !== undefined && here.length < worldSize,
     },
     patienceMs: settings.mountPatienceMs,
-    onSaved: (fact) => facts.receive(0, fact),
+    onSaved: (fact) => facts.receiveFound(fact),
     logLine,
   });
 }

@@ -84,7 +84,17 @@ export type StepFact = Extract<EngineFact, { kind: 'step' }>;
 /** A sign that the process lives, with its last step, its phase and the state of its process groups. */
 export type HeartbeatFact = Extract<EngineFact, { kind: 'heartbeat' }>;
 /** A checkpoint that the engine has completed on disk. */
-export type SavedFact = Extract<EngineFact, { kind: 'checkpointSaved' }>;
+export type SavedFact = Extract<EngineFact, { kind: 'checkpointSaved' }> & {
+  /** When the save was known not to be complete. Absent: it was complete when it was first seen. */
+  readonly unmarked?: UnmarkedPeriod;
+};
+
+/** By the clock of this machine, in milliseconds since the Unix epoch. */
+export interface UnmarkedPeriod {
+  readonly firstMs: number;
+  /** When it was last known not to be complete: a scan began that did not find its end marker, or the engine reported that it is complete now. */
+  readonly lastMs: number;
+}
 
 /** A file of a checkpoint that the engine could not read, or whose content differs from the manifest. */
 export type CheckpointFaultFact = Extract<EngineFact, { kind: 'checkpointFault' }>;

@@ -1,4 +1,4 @@
-import type { ReportedFact } from '../facts/engine-facts.ts';
+import type { ReportedFact, SavedFact, UnmarkedPeriod } from '../facts/engine-facts.ts';
 import type { StepLine } from '../step-lines/step-line.ts';
 import type { HeartbeatReporter } from './heartbeat-reporter.ts';
 import type { Draft } from './pending-reports.ts';
@@ -49,7 +49,7 @@ export class FactReporter {
         this.#hasResumed = true;
         return;
       case 'checkpointSaved':
-        if (rank === 0) savedCheckpoints.receive(fact);
+        if (rank === 0) savedCheckpoints.receive(withPeriod(fact, steps.progress.periodSince(fact.step)));
         return;
       case 'heartbeat':
         heartbeats.receive(rank, fact);
@@ -66,6 +66,11 @@ export class FactReporter {
     }
   }
 
+  /** The launcher found a save of the engine. */
+  receiveFound(fact: SavedFact): void {
+    this.#parts.savedCheckpoints.receive(fact);
+  }
+
   /** The engine printed a line about a step. */
   receiveLine(rank: number, line: StepLine): void {
     if (line.step !== null) this.#parts.heartbeats.recordStep(rank, line.step);
@@ -80,4 +85,9 @@ export class FactReporter {
     this.#parts.repeated.keep(trained);
     this.#parts.report(trained);
   }
+}
+
+/** An engine reports a save when it is complete. So steps that it reported before belong to a training that went on meanwhile. */
+function withPeriod(fact: SavedFact, unmarked: UnmarkedPeriod | undefined): SavedFact {
+  return unmarked === undefined ? fact : { ...fact, unmarked };
 }

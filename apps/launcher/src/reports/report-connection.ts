@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  LISTENS_TO_BACKGROUND_SAVES,
   LISTENS_TO_CONTENTS,
   LISTENS_TO_PROGRESS,
   LISTENS_TO_NOT_FINITE,
@@ -156,8 +157,10 @@ export class ReportConnection {
 
   #readableSave(saved: SavedCheckpoint): SavedCheckpoint {
     if (!this.listensTo(LISTENS_TO_CONTENTS)) return withoutInspection(saved);
-    const { progress: _, ...plain } = saved;
-    return this.listensTo(LISTENS_TO_PROGRESS) ? saved : plain;
+    const { progress, ...plain } = saved;
+    if (progress === undefined || !this.listensTo(LISTENS_TO_PROGRESS)) return plain;
+    const { duringWrite: _, ...known } = progress;
+    return this.listensTo(LISTENS_TO_BACKGROUND_SAVES) ? saved : { ...plain, progress: known };
   }
 
   #howStepsGo(): 'each' | 'gathered' | 'later' {

@@ -99,7 +99,7 @@ export class Reporter {
       bucket,
       gang: () => gangOf(this.#incarnations.assignment, this.#options.engineSaving),
       reportBroken: (broken) => this.#heartbeats.addBrokenSave(broken),
-      progressAt: (step) => this.#steps.progress.at(step),
+      progressAt: (step, unmarked) => this.#steps.progress.at(step, unmarked),
       readsVerdicts: () => this.#connection.lastListenedTo(LISTENS_TO_CONTENTS),
     });
     this.facts = new FactReporter({

@@ -6,7 +6,7 @@ import { isBroken, type SaveInspection } from '../checkpoints/inspect-save.ts';
 import { inspectSaveInProcess, isMountSilent, verifySavedInProcess } from '../checkpoints/verifier-process.ts';
 import type { BucketSaves, UploadOptions } from '../bucket/bucket-saves.ts';
 import { GangSaves, type SavingGang } from '../bucket/gang-saves.ts';
-import type { SavedFact } from '../facts/engine-facts.ts';
+import type { SavedFact, UnmarkedPeriod } from '../facts/engine-facts.ts';
 import type { Settings } from '../program/settings.ts';
 import { BoundedSerialQueue } from './bounded-serial-queue.ts';
 import type { Draft } from './pending-reports.ts';
@@ -44,12 +44,17 @@ export interface SavedCheckpointReporterOptions {
   readonly reportBroken: (broken: BrokenSave) => void;
   /** Whether the operator that was connected last reads verdicts. */
   readonly readsVerdicts: () => boolean;
-  /** Loss and tokens at a step; undefined: no step was reported. */
-  readonly progressAt: (step: number) => SavedProgress | undefined;
+  /** Loss and tokens at a step, and what was trained while its save was being written; undefined: no step was reported. */
+  readonly progressAt: (step: number, unmarked?: UnmarkedPeriod) => SavedProgress | undefined;
   /** Where complete saves go before they are reported; undefined: they stay where they are. */
   readonly bucket: BucketSaves | undefined;
   /** The gang, if its ranks save on the disks of several nodes; undefined: this pod has all ranks. */
   readonly gang?: () => SavingGang | undefined;
+}
+
+interface WhereAndWhen {
+  readonly saveDirectory: string;
+  readonly unmarked: UnmarkedPeriod | undefined;
 }
 
 /** Verifies each checkpoint that rank 0 claims to have saved, one after the other, and reports those that are complete on disk. */
@@ -111,7 +116,8 @@ export class SavedCheckpointReporter {
     let outcome = await verify();
     for (let tries = 1; tries < MAX_VERIFICATIONS && isMountSilent(outcome) && this.#finishByMs === undefined; tries++)
       outcome = await verify();
-    if (outcome.kind === 'verified') await this.#reportInspected(outcome.value, directory);
+    if (outcome.kind === 'verified')
+      await this.#reportInspected(outcome.value, { saveDirectory: directory, unmarked: fact.unmarked });
     else if (outcome.kind === 'notVerified')
       logLine(`The checkpoint of step ${step} could not be verified and is not reported: ${outcome.why}`);
     else {
@@ -124,7 +130,7 @@ export class SavedCheckpointReporter {
    * A broken save is reported with its verdict: the operator restores it only if another node finds it sound, and knows that the job has saved. An operator that
    * reads no verdict would restore it, so it does not hear of it. An inspection that gives up proves nothing.
    */
-  async #reportInspected(saved: SavedCheckpoint, saveDirectory: string): Promise<void> {
+  async #reportInspected(saved: SavedCheckpoint, { saveDirectory, unmarked }: WhereAndWhen): Promise<void> {
     const { logLine, bucket } = this.#options;
     const { verification, contents } = hasReader(saved.format) ? await this.#inspect(saved, saveDirectory) : {};
     if (isBroken(verification)) {
@@ -141,12 +147,12 @@ export class SavedCheckpointReporter {
       ...(verification === undefined ? {} : { verification }),
       ...(contents === undefined ? {} : { contents }),
     };
-    this.#report({ ...saved, ...inspection });
+    this.#report({ ...saved, ...inspection }, unmarked);
   }
 
   /** After the verification, so that the report of its step has come. */
-  #report(checkpoint: SavedCheckpoint): void {
-    const progress = this.#options.progressAt(checkpoint.step);
+  #report(checkpoint: SavedCheckpoint, unmarked: UnmarkedPeriod | undefined): void {
+    const progress = this.#options.progressAt(checkpoint.step, unmarked);
     const known = progress === undefined ? {} : { progress };
     this.#options.report({ kind: 'checkpointSaved', checkpoint: { ...checkpoint, ...known } });
   }
@@ -162,7 +168,7 @@ export class SavedCheckpointReporter {
     if (saved === undefined) return;
     const { settings } = this.#options;
     const inspection = onNode(saved.inspection, settings.nodeName);
-    this.#report({ ...saved.checkpoint, ...inspection });
+    this.#report({ ...saved.checkpoint, ...inspection }, fact.unmarked);
   }
 
   /** The operator waits for the end of the ranks before it starts others in their place, and blames the node if that takes long. */

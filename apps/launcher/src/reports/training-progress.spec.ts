@@ -48,6 +48,33 @@ it.each<[what: string, found: ReturnType<typeof progressAt>, want: ReturnType<ty
   expect(found).toEqual(want);
 });
 
+it.each<[what: string, unmarked: Parameters<TrainingProgress['at']>[1], want: unknown]>([
+  [
+    'steps that were reported before its end marker was there',
+    { firstMs: 2_500, lastMs: 5_500 },
+    { steps: 3, ms: 3_000 },
+  ],
+  [
+    'nothing of a save whose end marker was there before the step after next',
+    { firstMs: 2_500, lastMs: 3_999 },
+    undefined,
+  ],
+  ['nothing of a save that was never seen without its end marker', undefined, undefined],
+])('a save has %s', (_what, unmarked, want) => {
+  const progress = new TrainingProgress();
+  progress.begin(0);
+  for (const at of [1, 2, 3, 4, 5]) progress.note(step(at), at * 1_000);
+  expect([progress.periodSince(2, 5_500), progress.periodSince(9)]).toEqual([
+    { firstMs: 2_000, lastMs: 5_500 },
+    undefined,
+  ]);
+  expect(progress.at(2, unmarked)).toEqual({
+    fromStep: 0,
+    tokens: 128,
+    ...(want === undefined ? {} : { duringWrite: want }),
+  });
+});
+
 it('forgets the steps of ranks that are gone, and the oldest of many', () => {
   const progress = new TrainingProgress();
   progress.begin(0);

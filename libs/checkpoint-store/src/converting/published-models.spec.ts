@@ -31,7 +31,7 @@ async function convert(
   const wanted = { to: 'safetensors', names: 'keep', ranks: 1, fileBytes: 1e9, config, crc32, ...options } as const;
   await runConversion({
     plan: planConversion(state, wanted),
-    source: { store: source, files, isArchived: format === 'dcp' },
+    source: { store: source, files, isArchived: format === 'dcp' || format === 'torch_dist' },
     sourceId: 'a',
     target,
     bandBytes: 100,
@@ -69,6 +69,19 @@ describe.each(MODELS)('%s of Transformers', (model) => {
       expect(back.files.get('config.json')).toEqual(config);
     },
   );
+});
+
+it('is a save of Megatron-LM, which counts as sound and says that it holds weights alone', async () => {
+  const source = published('qwen3_moe');
+  const config = source.files.get('config.json');
+  const made = await convert(source, config, { to: 'torch_dist', names: 'megatron', ranks: 3 });
+  const { format, verdict, state, findings } = await look(made);
+  expect({ format, verdict, findings }).toEqual({ format: 'torch_dist', verdict: 'sound', findings: [] });
+  expect(state?.facts).toMatchObject({ step: 0, holds: { optimizer: false, randomStates: false } });
+  const experts = state?.tensors.find(({ key }) => key.endsWith('mlp.experts.experts.linear_fc1.weight'));
+  expect(experts?.shape.length).toBe(4);
+  const back = await convert(made, config, { to: 'hugging-face', names: 'hugging-face' });
+  expect(await hashesOf(back)).toEqual(await hashesOf(source));
 });
 
 describe('an output layer that is said to be the embedding', () => {

@@ -70,6 +70,33 @@ describe('a directory of saves', () => {
     expect([await paths('step-1'), await paths('step-2')]).toEqual([['step-1/0', 'step-1/shards/1'], []]);
   });
 
+  it('finds those of many files that exist, and what is a link', async () => {
+    await store.write('step-1/0', bytes('content'));
+    symlinkSync('0', join(directory, 'step-1/1'));
+    let answers = 0;
+    const found = await store.find(['step-1/0', 'step-1/1', 'step-1/0/2', 'step-2/0'], () => (answers += 1));
+    expect(found.map(({ path, bytes: size, isLink }) => [path, size, isLink === true])).toEqual([
+      ['step-1/0', 7, false],
+      ['step-1/1', 1, true],
+    ]);
+    expect(answers).toBe(1);
+  });
+
+  it('keeps the last file open for a reader, and counts what it reads', async () => {
+    await store.write('0', bytes('content'));
+    await store.write('1', bytes('other'));
+    const counted: number[] = [];
+    const reader = store.openReader((count) => counted.push(count));
+    const read = async (path: string, offset: number): Promise<string> =>
+      Buffer.from(await reader.read(path, offset, 4)).toString();
+    const first = await read('0', 0);
+    rmSync(join(directory, '0'));
+    expect([first, await read('0', 3), await read('1', 4)]).toEqual(['cont', 'tent', 'r']);
+    await expect(read('0', 0)).rejects.toThrow('it does not exist, or was deleted');
+    await reader.close();
+    expect(counted).toEqual([4, 4, 1, 0]);
+  });
+
   it('says where a link leads, if that is below it', async () => {
     await store.write('step-1/0', bytes('0'));
     const targets = { latest: 'step-1', outside: '..', broken: 'step-2', itself: '.' };

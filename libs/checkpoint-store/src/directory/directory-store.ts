@@ -3,10 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { constants, type Dirent } from 'node:fs';
 import { link, lstat, mkdir, open, opendir, realpath, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import { type CheckpointStore, type FileChunks, MAX_FILES } from '../checkpoint-store.ts';
+import { type CheckpointStore, type FileChunks, MAX_FILES, type StoreReader } from '../checkpoint-store.ts';
 import { StoreError } from '../store-error.ts';
 import { BackgroundSync } from './background-sync.ts';
 import { codeOf, directoryErrorOf } from './directory-errors.ts';
+import { DirectoryReader, type FileRange, type OnBytes } from './directory-reader.ts';
+
+const FILES_AT_ONCE = 16;
 
 /** Saves below a directory. */
 export class DirectoryStore implements CheckpointStore {
@@ -40,22 +43,39 @@ export class DirectoryStore implements CheckpointStore {
   }
 
   read(path: string, offset: number, length: number, into?: Uint8Array): Promise<Uint8Array> {
-    return this.#ask(`read ${path}`, () => this.#read(path, offset, into ?? new Uint8Array(length), length));
+    return this.#ask(`read ${path}`, () => this.#read(path, { offset, length, into }));
   }
 
-  async #read(path: string, offset: number, bytes: Uint8Array, length: number): Promise<Uint8Array> {
-    const file = await open(this.#at(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  async #read(path: string, range: FileRange): Promise<Uint8Array> {
+    const reader = new DirectoryReader();
     try {
-      let filled = 0;
-      while (filled < length) {
-        const { bytesRead } = await file.read(bytes, filled, length - filled, offset + filled);
-        if (bytesRead === 0) break;
-        filled += bytesRead;
-      }
-      return bytes.subarray(0, filled);
+      return await reader.read(this.#at(path), range);
     } finally {
-      await file.close();
+      await reader.close();
     }
+  }
+
+  openReader(onBytes?: OnBytes): StoreReader {
+    const reader = new DirectoryReader(onBytes);
+    return {
+      read: (path, offset, length) => this.#ask(`read ${path}`, () => reader.read(this.#at(path), { offset, length })),
+      close: () => reader.close(),
+    };
+  }
+
+  /** Those of these files that exist, in their order. `onAnswer` is called whenever the file system has answered. */
+  async find(paths: readonly string[], onAnswer: () => void = () => undefined): Promise<readonly StoredFile[]> {
+    const found: StoredFile[] = [];
+    for (let start = 0; start < paths.length; start += FILES_AT_ONCE) {
+      const part = paths.slice(start, start + FILES_AT_ONCE);
+      found.push(...(await this.#ask('find files', () => this.#storedOf(part))));
+      onAnswer();
+    }
+    return found;
+  }
+
+  async #storedOf(paths: readonly string[]): Promise<readonly StoredFile[]> {
+    return (await Promise.all(paths.map((path) => this.#stored(path)))).flat();
   }
 
   write(path: string, chunks: FileChunks, { ifAbsent = false } = {}): Promise<boolean> {
@@ -105,11 +125,11 @@ export class DirectoryStore implements CheckpointStore {
   /** None if it was deleted since its directory was read. */
   async #stored(path: string): Promise<readonly StoredFile[]> {
     try {
-      const stats = await lstat(join(this.location, path));
+      const stats = await lstat(this.#at(path));
       const file = { path, bytes: stats.size, writtenMs: stats.mtimeMs };
       return [stats.isFile() ? file : { ...file, isLink: true, ...(await this.#leadsTo(path)) }];
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return [];
+      if (['ENOENT', 'ENOTDIR'].includes(String(codeOf(error)))) return [];
       throw error;
     }
   }

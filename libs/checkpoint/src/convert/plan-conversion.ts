@@ -11,9 +11,17 @@ import { idOf } from './model-tensors.ts';
 import { respell } from './respell.ts';
 import { readSpelledModel, type SpelledModel } from './spelled-model.ts';
 import { type Spelling, SPELLINGS, type SpellingName } from './spellings.ts';
-import { type ConvertedFile, dcpFiles, type Published, safetensorsFiles } from './target-files.ts';
+import {
+  type ConvertedFile,
+  dcpFiles,
+  type Published,
+  safetensorsFiles,
+  type TargetFiles,
+  torchDistFiles,
+  type Wanted,
+} from './target-files.ts';
 
-export const CONVERSION_FORMATS = ['hugging-face', 'safetensors', 'dcp'] as const;
+export const CONVERSION_FORMATS = ['hugging-face', 'safetensors', 'dcp', 'torch_dist'] as const;
 export type ConversionFormat = (typeof CONVERSION_FORMATS)[number];
 
 /** Dtypes that a conversion can be asked for. */
@@ -26,7 +34,7 @@ export interface ConversionOptions {
   readonly names: SpellingName | 'keep';
   /** config.json of the model. Needed unless names are kept. */
   readonly config: Uint8Array | undefined;
-  /** Of DCP: ranks among which rows are divided. */
+  /** Of DCP and torch_dist: ranks among which rows are divided. */
   readonly ranks: number;
   /** Of safetensors: bytes of a file, at most, unless a tensor is larger. */
   readonly fileBytes: number;
@@ -51,6 +59,15 @@ export interface ConversionPlan {
 
 const MOST_PROBLEMS = 8;
 
+const WRITERS: Readonly<
+  Record<ConversionFormat, (tensors: readonly ConvertedTensor[], wanted: Wanted) => TargetFiles>
+> = {
+  'hugging-face': safetensorsFiles,
+  safetensors: safetensorsFiles,
+  dcp: dcpFiles,
+  torch_dist: torchDistFiles,
+};
+
 /**
  * The plan.
  * @throws UnplannableSave with all problems.
@@ -63,7 +80,7 @@ export function planConversion(state: SavedState, options: ConversionOptions): C
   refuse(problems);
   const named = options.names === 'keep' ? { tensors: weights.map(unchangedTensor) } : renamed(weights, options);
   const tensors = named.tensors.map((tensor) => withDtype(tensor, options.dtype));
-  const target = options.to === 'dcp' ? dcpFiles(tensors, options) : safetensorsFiles(tensors, options);
+  const target = WRITERS[options.to](tensors, options);
   refuse(target.problems);
   return {
     tensors,

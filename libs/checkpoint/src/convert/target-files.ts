@@ -9,6 +9,7 @@ import {
   weightsFileName,
   writeSafetensorsIndex,
 } from '../formats/safetensors/write-safetensors.ts';
+import { torchDistCommon } from '../formats/torch-dist/write-common.ts';
 import { torchSaveFrame } from '../formats/torch-save/write-tensor.ts';
 import { bytesOfDtype } from '../read/dtypes.ts';
 import type { Crc32 } from '../read/save-files.ts';
@@ -45,7 +46,8 @@ export interface TargetFiles {
   readonly publish: (id: string) => readonly Published[];
 }
 
-interface Wanted {
+/** What a writer needs to know beside the tensors. */
+export interface Wanted {
   readonly to: string;
   readonly ranks: number;
   readonly fileBytes: number;
@@ -97,7 +99,20 @@ const FLOATS = /^(?:float(?:16|32|64)|bfloat16)$/;
 const CONFIG_DTYPES = { bf16: 'bfloat16', fp32: 'float32', none: undefined } as const;
 
 /** A file of PyTorch Distributed Checkpoint for each rank, which holds the rows of that rank as FSDP divides them. */
-export function dcpFiles(tensors: readonly ConvertedTensor[], { ranks, crc32 }: Wanted): TargetFiles {
+export function dcpFiles(tensors: readonly ConvertedTensor[], wanted: Wanted): TargetFiles {
+  const { saved, ...target } = dividedAmongRanks(tensors, wanted);
+  // A state dict of plain names: each is one key.
+  const paths = new Map(tensors.map(({ key }) => [key, [key]]));
+  return {
+    ...target,
+    publish: (id) => [[DCP_INDEX_FILE, writeDcpMetadata({ tensors: saved, objects: [], paths, saveId: id })]],
+  };
+}
+
+function dividedAmongRanks(
+  tensors: readonly ConvertedTensor[],
+  { ranks, crc32 }: Wanted,
+): Omit<TargetFiles, 'publish'> & { readonly saved: readonly SavedTensor[] } {
   const divide = divideRows(ranks);
   const files = new Map<string, { bytes: number; readonly ranges: WrittenRange[] }>();
   const saved = tensors.map((tensor): SavedTensor => {
@@ -117,11 +132,17 @@ export function dcpFiles(tensors: readonly ConvertedTensor[], { ranks, crc32 }: 
     });
     return { key, dtype, shape, chunks };
   });
-  // A state dict of plain names: each is one key.
-  const paths = new Map(tensors.map(({ key }) => [key, [key]]));
+  return { files: [...files].map(([path, file]) => ({ path, head: NOTHING, ...file })), problems: [], saved };
+}
+
+/** The same files with the state that Megatron-LM keeps beside them. Its tensors are no state dict, so keys have no paths. */
+export function torchDistFiles(tensors: readonly ConvertedTensor[], wanted: Wanted): TargetFiles {
+  const { saved, ...target } = dividedAmongRanks(tensors, wanted);
   return {
-    files: [...files].map(([path, file]) => ({ path, head: NOTHING, ...file })),
-    problems: [],
-    publish: (id) => [[DCP_INDEX_FILE, writeDcpMetadata({ tensors: saved, objects: [], paths, saveId: id })]],
+    ...target,
+    publish: (id) => [
+      [DCP_INDEX_FILE, writeDcpMetadata({ tensors: saved, objects: [], paths: undefined, saveId: id })],
+      ...torchDistCommon(wanted.crc32),
+    ],
   };
 }

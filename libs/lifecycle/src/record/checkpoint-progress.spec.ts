@@ -14,6 +14,11 @@ it.each<[what: string, found: ReturnType<typeof progressOf>, want: ReturnType<ty
     { loss: 2, lossStep: 9, tokens: 64 },
   ],
   [
+    'what was trained while the save was being written',
+    progressOf({ fromStep: 0, duringWrite: { steps: 3, ms: 9_000 } }, undefined),
+    { stepsDuringWrite: 3, msDuringWrite: 9_000 },
+  ],
+  [
     'the tokens of the base as well',
     progressOf({ fromStep: 20, tokens: 64 }, base(20, { tokens: 100 })),
     { tokens: 164 },

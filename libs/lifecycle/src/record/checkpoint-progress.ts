@@ -5,7 +5,7 @@ import type { Checkpoint, CheckpointProgress, SavedProgress } from '@coxswain/ap
  * Without the tokens of the base the sum is not known.
  */
 export function progressOf(
-  { loss, lossStep, tokens, fromStep }: SavedProgress,
+  { loss, lossStep, tokens, fromStep, duringWrite }: SavedProgress,
   base: Checkpoint | undefined,
 ): CheckpointProgress {
   const before = fromStep === 0 && base === undefined ? 0 : tokensAt(fromStep, base);
@@ -13,6 +13,7 @@ export function progressOf(
   return {
     ...(loss === undefined || lossStep === undefined ? {} : { loss, lossStep }),
     ...(sum === undefined || !Number.isSafeInteger(sum) ? {} : { tokens: sum }),
+    ...(duringWrite === undefined ? {} : { stepsDuringWrite: duringWrite.steps, msDuringWrite: duringWrite.ms }),
   };
 }
 

@@ -1,0 +1,46 @@
+import type { SavedFact } from '../facts/engine-facts.ts';
+import { FactReporter } from './fact-reporter.ts';
+import { TrainingProgress } from './training-progress.ts';
+
+const SAVE: SavedFact = {
+  kind: 'checkpointSaved',
+  step: 2,
+  directory: 'step-2',
+  bytes: 1,
+  files: 1,
+  manifestSha256: 'a'.repeat(64),
+};
+
+type Parts = ConstructorParameters<typeof FactReporter>[0];
+
+/** The saves that are passed on, after the ranks reported the steps 1 to 5. */
+function savesAfter(act: (reporter: FactReporter) => void): readonly SavedFact[] {
+  const saves: SavedFact[] = [];
+  const progress = new TrainingProgress();
+  progress.begin(0);
+  for (const step of [1, 2, 3, 4, 5]) progress.note({ step, loss: null, tokens: null }, step);
+  const savedCheckpoints = { receive: (fact: SavedFact) => void saves.push(fact) } as Parts['savedCheckpoints'];
+  act(new FactReporter({ steps: { progress }, savedCheckpoints } as Parts));
+  return saves;
+}
+
+it.each<[what: string, act: (reporter: FactReporter) => void, want: readonly unknown[]]>([
+  [
+    'that the engine reports was not complete from its step on',
+    (reporter) => reporter.receive(0, SAVE),
+    [{ ...SAVE, unmarked: { firstMs: 2, lastMs: expect.any(Number) as number } }],
+  ],
+  [
+    'of a step that was not reported has no such time',
+    (reporter) => reporter.receive(0, { ...SAVE, step: 9 }),
+    [{ ...SAVE, step: 9 }],
+  ],
+  [
+    'that the launcher found has the time that it was seen without its marker',
+    (reporter) => reporter.receiveFound(SAVE),
+    [SAVE],
+  ],
+  ['of another rank is not passed on', (reporter) => reporter.receive(1, SAVE), []],
+])('a save %s', (_what, act, want) => {
+  expect(savesAfter(act)).toEqual(want);
+});
