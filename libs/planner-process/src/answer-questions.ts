@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import type { PlannerQuestion, PlannerReady, PlannerReply } from './planner-question.ts';
 import type { Watched } from './watch.ts';
@@ -11,7 +12,7 @@ const MAX_GARBAGE_SHARE = 0.6;
  * Runs in the search process, which `search-process.ts` starts: answers one question at a time until the parent ends. An error of `replyTo` is a defect and ends
  * the process; the parent then rejects the question.
  */
-export function answerQuestions(replyTo: (question: PlannerQuestion) => PlannerReply): void {
+export function answerQuestions(replyTo: (question: PlannerQuestion) => PlannerReply | Promise<PlannerReply>): void {
   const [parentPid, mostMib] = process.argv.slice(2).map(Number) as [number, number];
   preferOomKill();
   process.once('disconnect', () => process.exit());
@@ -20,13 +21,17 @@ export function answerQuestions(replyTo: (question: PlannerQuestion) => PlannerR
   });
   // Searches start once the watch runs; earlier questions wait in the channel.
   watch.once('online', () => {
-    process.on('message', (question: PlannerQuestion) => {
+    const answer = async (question: PlannerQuestion): Promise<void> => {
       watch.postMessage('begins');
-      const reply = replyTo(question);
+      const reply = await replyTo(question);
       watch.postMessage('ends');
+      // The parent ends this process with SIGKILL, and Node writes compiled code only at an orderly end.
+      flushCompileCache();
       post(reply);
       if (process.memoryUsage.rss() > MAX_GARBAGE_SHARE * mostMib * MIB) void globalThis.gc?.();
-    });
+    };
+    // A rejection is a defect: Node ends the process.
+    process.on('message', (question: PlannerQuestion) => void answer(question));
     post({ kind: 'ready' });
   });
 }

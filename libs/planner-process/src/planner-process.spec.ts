@@ -236,11 +236,29 @@ describe('a planner that is closed', () => {
   });
 });
 
+function setCompileCache(directory: string | undefined): void {
+  if (directory === undefined) delete process.env['NODE_COMPILE_CACHE'];
+  else process.env['NODE_COMPILE_CACHE'] = directory;
+}
+
 describe('a process that searches', () => {
-  it('knows nothing of the environment of its parent, which names databases and their passwords', async () => {
-    expect(process.env).toHaveProperty('PATH');
-    expect((await ask('says what it knows of its surroundings')).calibration).toBe('[]');
-  });
+  it.each([
+    ['nothing', undefined, []],
+    ['only where compiled code is', '/dev/null/compiled', ['NODE_COMPILE_CACHE']],
+  ])(
+    'knows %s of the environment of its parent, which names databases and their passwords',
+    async (_what, directory, known) => {
+      const before = process.env['NODE_COMPILE_CACHE'];
+      try {
+        setCompileCache(directory);
+        expect(process.env).toHaveProperty('PATH');
+        const { calibration } = await ask('says what it knows of its surroundings');
+        expect(JSON.parse(calibration)).toEqual(known);
+      } finally {
+        setCompileCache(before);
+      }
+    },
+  );
 
   it('takes nothing with it when it cannot be started, and the next question tries anew', async () => {
     await planner.close();

@@ -4,7 +4,7 @@ import { CliError } from '../cli-error.ts';
 import { wholeNumber } from '../options/whole-number.ts';
 import { columns } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
-import { planFromRecords, type PlannedRetention } from './retention-plan.ts';
+import type { PlannedRetention } from './retention-plan.ts';
 
 interface RetentionOptions {
   readonly keepNewestVerified?: number;
@@ -33,6 +33,8 @@ export function addRetentionCommand(checkpoint: Command, session: Session): void
         throw new CliError(`Job ${job.name} was deleted, so retention follows what its Checkpoints recorded.`);
       const policy = policyOf(job, options);
       const { items } = await project.api.checkpoints(at);
+      // The rules of the operator are loaded here, because no other command needs them.
+      const { planFromRecords } = await import('./retention-plan.ts');
       session.show(planFromRecords(job, items, policy), retentionTable);
     });
 }

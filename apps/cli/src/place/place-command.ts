@@ -15,7 +15,8 @@ import { layoutOptions, requestOptions } from '../plan/planner-options.ts';
 import { render } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
 import { stageGpus, stagesToPlace } from './stage-gpus.ts';
-import { clusterOptions, type ClusterOptions, observeCluster } from '../fabric/observed-cluster.ts';
+import type { ClusterOptions } from '../fabric/cluster-options.ts';
+import { clusterOptions, observeCluster } from '../fabric/observed-cluster.ts';
 import { replaceFile } from '../files/write-file.ts';
 
 const ACROSS_ISLANDS = { never: 'never', pipeline: 'pipeline', any: 'anyGroup' } as const satisfies Readonly<

@@ -2,7 +2,6 @@ import { ApiProblem } from '@coxswain/api-client';
 import type { Command } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { readCredential, writeCredential } from '../session/credentials-file.ts';
-import { signInByBrowser, signInByDevice } from './issuer-sign-in.ts';
 import type { Session } from '../session/session.ts';
 import { wholeNumber } from '../options/whole-number.ts';
 
@@ -30,6 +29,8 @@ export function addSignInCommands(program: Command, session: Session): void {
         );
       }
       const client = { issuer, ...commandLine };
+      // OpenID Connect is loaded here, because no other command needs it.
+      const { signInByBrowser, signInByDevice } = await import('./issuer-sign-in.ts');
       const aid = { signal: session.signal, print: session.printError, openBrowser: session.openBrowser ?? ignore };
       const trade = options.browser
         ? await signInByBrowser(client, options.callbackPort, aid)

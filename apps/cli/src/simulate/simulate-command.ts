@@ -1,15 +1,6 @@
-import {
-  FAILURES,
-  type FailurePresetName,
-  RESPONSES,
-  type ResponseName,
-  runsOf,
-  simulate,
-  type SimulationQuestion,
-  type SimulationReport,
-} from '@coxswain/simulation';
+import type { FailurePresetName, ResponseName, SimulationQuestion } from '@coxswain/simulation';
+import { FAILURES, RESPONSES } from '@coxswain/simulation/presets';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { setImmediate } from 'node:timers/promises';
 import { CliError } from '../cli-error.ts';
 import { render } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
@@ -57,7 +48,8 @@ export function addSimulateCommand(program: Command, session: Session): void {
     .option('--json', 'the same as --output json')
     .addHelpText('after', EXAMPLES)
     .action(async ({ json, ...options }: SimulateOptions) => {
-      const report = await reported(questionOf(options), session);
+      const { runSimulation } = await import('./run-simulation.ts');
+      const report = await runSimulation(questionOf(options), session);
       session.print(render(report, json === true ? 'json' : session.outputFormat(), simulationText));
     });
 }
@@ -90,26 +82,6 @@ function questionOf(options: Omit<SimulateOptions, 'json'>): SimulationQuestion 
     ...(options.detectCrash === undefined ? {} : { detectCrashSeconds: options.detectCrash }),
     ...(options.detectHang === undefined ? {} : { detectHangSeconds: options.detectHang }),
   };
-}
-
-const QUIET_MS = 2_000;
-
-/** Says how far it is, to standard error, where it takes more than two seconds. */
-async function reported(question: SimulationQuestion, session: Session): Promise<SimulationReport> {
-  const startedMs = session.now().getTime();
-  let printedMs = startedMs;
-  const runs = simulate(question);
-  for (let step = runs.next(); ; step = runs.next()) {
-    if (step.done === true) return step.value;
-    const nowMs = session.now().getTime();
-    if (nowMs - printedMs >= QUIET_MS) {
-      session.printError(`${step.value} of ${runsOf(question)} runs`);
-      printedMs = nowMs;
-    }
-    // Lets Ctrl-C take effect between two runs.
-    await setImmediate();
-    if (session.signal.aborted) throw new CliError('interrupted', 130);
-  }
 }
 
 function within(what: string, least: number, most: number): (text: string) => number {

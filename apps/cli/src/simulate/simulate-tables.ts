@@ -1,7 +1,10 @@
-import { LOSSES, type SimulationReport } from '@coxswain/simulation';
+import type { SimulationReport } from '@coxswain/simulation';
 import { columns } from '../output/output.ts';
 
-const LOSS_NAMES: Readonly<Record<(typeof LOSSES)[number], string>> = {
+type Loss = keyof SimulationReport['losses'];
+
+/** In the order of the table. */
+const LOSS_NAMES: Readonly<Record<Loss, string>> = {
   detect: 'until a fault is noticed',
   locate: 'until it is known where',
   restart: 'until training resumes',
@@ -16,7 +19,10 @@ export function simulationText(report: SimulationReport): string {
   const { interruptions, answers, gaveUp } = report;
   const parts = [
     heading(report),
-    columns([['LOST', 'OF TIME'], ...LOSSES.map((loss) => [LOSS_NAMES[loss], percent(report.losses[loss])])]),
+    columns([
+      ['LOST', 'OF TIME'],
+      ...Object.entries(LOSS_NAMES).map(([loss, name]) => [name, percent(report.losses[loss as Loss])]),
+    ]),
     columns([['CAUSE', 'TIMES', 'HOURS LOST'], ...report.causes.map(causeRow)]),
     `A run has ${rounded(interruptions.faults)} faults, ${rounded(interruptions.planned)} planned stops and ${rounded(interruptions.evictions)} evictions of healthy nodes; ${rounded(report.persons)} faults need a person. A fault interrupts training for ${rounded(report.meanMinutesToRecover)} min. ` +
       `${rounded(answers.inPlace)} times the ranks restart in their pods, ${rounded(answers.newEpoch)} times in a new attempt; the job waits ${rounded(report.waitedForNodesHours)} h for nodes.`,

@@ -19,7 +19,7 @@ export function withOtherSchedules(
   const { best } = searchRequest(
     { ...asked, allow: { ...asked.allow, schedules: [...schedules] } },
     {
-      ...{ objective: goal.objective, top: 1, gpuCounts: [first.gpus] },
+      ...{ objective: goal.objective, top: 1, gpuCounts: [first.gpus], wanted: 'best' },
       limits: { ...goal.limits, stepTimeS: Math.min(goal.limits.stepTimeS, first.stepTimeS) },
     },
   );

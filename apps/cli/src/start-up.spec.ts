@@ -1,0 +1,37 @@
+import { execFileSync } from 'node:child_process';
+
+/** Prints the packages that the command line loads before it reads its arguments. */
+const PROGRAM = `
+import { registerHooks } from 'node:module';
+const loaded = new Set();
+registerHooks({
+  load(url, context, next) {
+    loaded.add(url.match(/(?:libs|node_modules)[/](@[^/]+[/][^/]+|[^/]+)/)?.[1] ?? url);
+    return next(url, context);
+  },
+});
+await import(${JSON.stringify(new URL('./main.ts', import.meta.url).href)});
+console.log(JSON.stringify([...loaded]));
+`;
+
+let loaded: readonly string[];
+beforeAll(() => {
+  const printed = execFileSync(process.execPath, ['--input-type=module', '--eval', PROGRAM], { encoding: 'utf8' });
+  loaded = JSON.parse(printed) as readonly string[];
+});
+
+describe('the command line starts fast, because it loads late what few commands need', () => {
+  it('loads the planner', () => {
+    expect(loaded).toContain('planner');
+  });
+
+  it.each([
+    ['the client of Kubernetes', ['kube', 'undici', '@kubernetes/client-node']],
+    ['the rules of the operator', ['lifecycle', 'scheduling']],
+    ['the simulation, besides its presets', ['goodput']],
+    ['OpenID Connect', ['openid-client', 'oauth4webapi', 'jose']],
+    ['the client of S3', ['@aws-sdk/client-s3']],
+  ])('does not load %s', (_what, packages) => {
+    expect(loaded.filter((name) => packages.includes(name))).toEqual([]);
+  });
+});
