@@ -1,6 +1,6 @@
 import { argvLines, type EngineList, type EngineRendering } from '@coxswain/api-types';
 import { columns } from '../output/output.ts';
-import { ownProgramLines } from '../verdicts/own-program.ts';
+import { refusalText } from '../verdicts/refusal-text.ts';
 
 type Program = NonNullable<EngineRendering['program']>;
 
@@ -26,19 +26,6 @@ export function renderingText({ engine, program, refusal }: EngineRendering): st
       ports.map(({ name, port }) => `${port} ${name}`),
     ),
     ...part('notes', notes),
-  ].join('\n');
-}
-
-/** A refusal of an engine for people: what, why, and what to do. */
-export function refusalText(
-  engine: string,
-  { rule, field, why, fallback }: NonNullable<EngineRendering['refusal']>,
-): string {
-  return [
-    `${engine} refuses ${field} (${rule})`,
-    `  ${why}`,
-    `  instead: ${fallback}`,
-    ...ownProgramLines(engine, rule),
   ].join('\n');
 }
 

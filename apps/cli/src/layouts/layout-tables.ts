@@ -1,7 +1,7 @@
 import type { EngineOutcome, GridTable, RankTable } from '@coxswain/layout';
 import type { CheckedRole, LayoutCheck, LayoutRanks } from './layout-answers.ts';
 import { columns } from '../output/output.ts';
-import { mayUseOwnProgram, OWN_PROGRAM } from '../verdicts/own-program.ts';
+import { mayUseOwnProgram, OWN_PROGRAM } from '../verdicts/refusal-text.ts';
 
 /** A check for people: the verdict, what is wrong or unwise, and what each engine makes of it. */
 export function checkText(check: LayoutCheck): string {
