@@ -1,5 +1,6 @@
 import { argvLines, type EngineList, type EngineRendering } from '@coxswain/api-types';
 import { columns } from '../output/output.ts';
+import { refusalText } from '../verdicts/refusal-text.ts';
 
 type Program = NonNullable<EngineRendering['program']>;
 
@@ -7,7 +8,7 @@ type Program = NonNullable<EngineRendering['program']>;
 export function renderingText({ engine, program, refusal }: EngineRendering): string {
   if (program === null) {
     const { rule = '', field = '', why = '', fallback = '' } = refusal ?? {};
-    return [`${engine} refuses ${field} (${rule})`, `  ${why}`, `  instead: ${fallback}`].join('\n');
+    return refusalText(engine, { rule, field, why, fallback });
   }
   const { release, startedBy, argv, resumeArgs, env, files, ports, notes } = program;
   return [

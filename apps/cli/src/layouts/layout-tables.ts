@@ -1,6 +1,7 @@
 import type { EngineOutcome, GridTable, RankTable } from '@coxswain/layout';
 import type { CheckedRole, LayoutCheck, LayoutRanks } from './layout-answers.ts';
 import { columns } from '../output/output.ts';
+import { mayUseOwnProgram, OWN_PROGRAM } from '../verdicts/refusal-text.ts';
 
 /** A check for people: the verdict, what is wrong or unwise, and what each engine makes of it. */
 export function checkText(check: LayoutCheck): string {
@@ -27,12 +28,8 @@ function outcomeLines(role: CheckedRole, outcome: EngineOutcome): readonly strin
     return [`${who}: refuses ${refusal.field} (${refusal.rule})`, `  ${refusal.why}; ${refusal.fallback}`];
   }
   const lines = outcome.refusals.map(({ reason, fallback }) => `  ${reason}; ${fallback}`);
-  return [`${who}: refuses`, ...lines, ...(HAS_PROGRAM_OF_USER.has(role.engine ?? '') ? [] : [`  ${OWN_PROGRAM}`])];
+  return [`${who}: refuses`, ...lines, ...(mayUseOwnProgram(role.engine ?? '') ? [`  ${OWN_PROGRAM}`] : [])];
 }
-
-/** A user whose program does it, such as a framework on top of the engine, needs no other engine. */
-const OWN_PROGRAM = 'Does your own program do it? Engine custom runs it, and gives it the layout as a file.';
-const HAS_PROGRAM_OF_USER: ReadonlySet<string> = new Set(['custom', 'command']);
 
 /** Ranks and groups shown to people; the rest is for programs. */
 const SHOWN_RANKS = 64;

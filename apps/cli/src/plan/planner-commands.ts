@@ -14,6 +14,7 @@ import { Option, type Command } from 'commander';
 import { askPlanner, NOTHING_FITS, predictHere } from './ask-planner.ts';
 import { CliError } from '../cli-error.ts';
 import { engineVerdict } from '../verdicts/engine-verdict.ts';
+import { refusalText } from '../verdicts/refusal-text.ts';
 import { readLayoutFile } from './layout-file.ts';
 import { pinned, readRequest, type ReadRequest, type RequestOptions } from './plan-request.ts';
 import { planSummary } from './plan-summary.ts';
@@ -143,8 +144,7 @@ function rejectRefused({ asked, request }: { readonly asked: AskedLayout; readon
   });
   // The planner reports broken layout rules itself, all of them.
   if (refusal === undefined || layoutRules.some(({ name: one }) => one === refusal.rule)) return;
-  const { field, rule, why, fallback } = refusal;
-  throw new CliError(`${name} refuses ${field} (${rule})\n  ${why}\n  instead: ${fallback}`);
+  throw new CliError(refusalText(name, refusal));
 }
 
 function withAssumptions(answer: PlanAnswer, { assumed }: ReadRequest): PlanAnswer {

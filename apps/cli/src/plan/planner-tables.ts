@@ -26,6 +26,7 @@ import {
   explainOrder,
 } from '@coxswain/plan-report';
 import { columns } from '../output/output.ts';
+import { assumedNetwork } from './assumed-network.ts';
 
 /** Characters of a line; undefined: as wide as it needs. */
 export type WidthColumns = number | undefined;
@@ -63,12 +64,13 @@ export function answerParts(
 
 /** A prediction alone: where time and memory go. */
 export function predictionText(request: PlanRequest, plan: Plan, width: WidthColumns): string {
+  const network = assumedNetwork(request);
   return paragraphs([
     wrapped(headline(request, plan.layout.kernel?.precision), width),
     planFacts(plan, width),
     partsText(plan),
     memoryText(plan.prediction, width),
-    wrapped(errorSentence(plan.prediction), width),
+    [...wrapped(errorSentence(plan.prediction), width), ...(network === undefined ? [] : wrapped(network, width))],
   ]);
 }
 
