@@ -29,7 +29,7 @@ import { doubtOfRunning, isInDoubt } from './running-doubts.ts';
 import { standingOf } from '../observation/gang-standing.ts';
 import { describeUnheard } from '../observation/unheard-pods.ts';
 import { conditionBeforeReading } from '../epoch/runtime-standing.ts';
-import { withDeletedClass } from './priority-condition.ts';
+import { withPriority } from './priority-condition.ts';
 import { loadsOnFewerGpusDraft } from '../epoch/loads-on-fewer-gpus.ts';
 import { describeLostWork } from '../epoch/lost-work.ts';
 import { describePassedOver } from '../failure/checkpoint-standing.ts';
@@ -79,7 +79,7 @@ function draftsOf({ record, facts, acceptance, next, now }: Situation): Conditio
   const { terminal } = record;
   return {
     Accepted: acceptedDraft(acceptance, record.plan),
-    Placed: withDeletedClass(placedDraft(record, facts, next), record, facts),
+    Placed: withPriority(placedDraft(record, facts, next), record, facts),
     NodesRequested: nodesRequestedDraft(facts, next),
     Running: runningDraft(record, facts, now),
     CheckpointsRecorded: refusedCheckpointDraft(record, facts),

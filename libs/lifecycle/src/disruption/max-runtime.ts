@@ -63,7 +63,9 @@ export function recordRuntime(record: JobRecord, facts: Facts, now: Date): JobRe
   const left = runtimeLeft(record, facts, now);
   if (left === undefined) return record.runtime === undefined ? record : { ...record, runtime: undefined };
   const attempt = liveAttempt(record);
-  if (attempt === undefined && facts.suspend) return withRuntime(record, undefined);
+  // Between two attempts no attempt records the suspension.
+  if (attempt === undefined && facts.suspend)
+    return withRuntime(record, { heldSeconds: 0, throughEpoch: record.epoch });
   const { heldSeconds, throughEpoch, announcedAt } = countedTime(record);
   const ended = record.attempts.filter(({ epoch, stage }) => stage === 'Ended' && epoch > throughEpoch);
   const isNear = left.leftMs <= left.announceAtMs;

@@ -109,3 +109,20 @@ describe('a job whose class does not exist', () => {
     expect(message.split('PriorityClass gone was deleted; the job keeps its value 500.')).toHaveLength(2);
   });
 });
+
+describe('a gang whose job names a class', () => {
+  const messageWith = (priorityClasses: readonly PriorityClassFacts[], priorityClassName?: string): string => {
+    const spec = priorityClassName === undefined ? {} : { priorityClassName };
+    return placedOf(settled(aRunningJob({ spec: { spec }, observed: { priorityClasses } })).status)?.message ?? '';
+  };
+  const ofPods = { ...aClass('urgent-never-preempts', 1000), neverPreempts: true };
+  const lacks =
+    'Its pods carry no class of this priority: PriorityClass urgent-never-preempts of value 1000 with preemptionPolicy Never does not exist.';
+  it.each<[string, Parameters<typeof messageWith>, boolean]>([
+    ['says that the class for its pods does not exist', [CLASSES, 'urgent'], true],
+    ['says nothing if it exists', [[...CLASSES, ofPods], 'urgent'], false],
+    ['says nothing if the job has the default class', [WITH_DEFAULT], false],
+  ])('%s', (_sentence, about, isSaid) => {
+    expect(messageWith(...about).includes(lacks)).toBe(isSaid);
+  });
+});

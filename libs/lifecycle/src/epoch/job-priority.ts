@@ -1,7 +1,7 @@
 /** Which priority does a job have, from the PriorityClass that it names? */
 import type { TrainingJobStatus } from '@coxswain/api-types';
 import { nearestWord } from '@coxswain/layout';
-import { defaultClass, type PriorityClassFacts } from '@coxswain/scheduling';
+import { defaultClass, podClassName, podClassOf, type PriorityClassFacts } from '@coxswain/scheduling';
 import type { Facts } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 
@@ -46,6 +46,15 @@ export function deletedPriorityClass({ priority }: JobRecord, facts: Facts): str
   const name = missingName(facts);
   if (name === undefined || priority?.className !== name) return undefined;
   return `PriorityClass ${name} was deleted; the job keeps its value ${priority.value}.`;
+}
+
+/** A sentence on the class for pods, if the cluster has none for the priority of the job; undefined: it has, or none is needed. */
+export function missingPodClass({ priority }: JobRecord, { spec, observed }: Facts): string | undefined {
+  const { priorityClasses } = observed;
+  if (spec?.priorityClassName === undefined || priorityClasses === undefined || priority?.className === undefined)
+    return undefined;
+  if (podClassOf(priority, priorityClasses) !== undefined) return undefined;
+  return `Its pods carry no class of this priority: PriorityClass ${podClassName(priority.className)} of value ${priority.value} with preemptionPolicy Never does not exist.`;
 }
 
 function missingName({ spec, observed: { priorityClasses } }: Facts): string | undefined {

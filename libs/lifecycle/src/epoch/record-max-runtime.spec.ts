@@ -171,6 +171,23 @@ describe('a run with a limit of an hour', () => {
     expect(reasonOf(world, 'Failed')).toBe('MaxRuntimeReached');
   });
 
+  it('counts anew after a suspension between two attempts, and does not end while it is suspended', () => {
+    const world = aWorld({ restartPolicy: { maxRestarts: 9, delaySeconds: 300, inPlace: 'Never' } });
+    until(world, '00:50:00');
+    world.apply({ kind: 'exit', code: 1, pick: 0 });
+    until(world, '00:51:00');
+    world.apply({ kind: 'suspend' });
+    until(world, '00:52:00');
+    expect(world.job?.status).toMatchObject({ state: 'Suspended', epoch: 1, runtime: { heldSeconds: 0 } });
+    change(world, { maxRuntimeSeconds: 600 });
+    until(world, '02:00:00');
+    expect(world.job?.status).toMatchObject({ state: 'Suspended' });
+    change(world, { maxRuntimeSeconds: HOUR });
+    world.apply({ kind: 'resume' });
+    until(world, '02:40:00');
+    expect(newest(world)).toMatchObject({ epoch: 2, stage: 'Released' });
+  });
+
   it('counts its attempts together, and ends between two of them without another one', () => {
     const world = aWorld({ restartPolicy: { maxRestarts: 9, delaySeconds: 5, inPlace: 'Never' } });
     until(world, '00:40:00');
