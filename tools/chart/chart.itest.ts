@@ -256,6 +256,38 @@ describe('the real API server', () => {
       await expect(write()).rejects.toThrow(/only the Coxswain operator writes/);
     });
 
+    describe('of PriorityClasses', () => {
+      const withClass = (name: string, priorityClassName: string): unknown => {
+        const job = aJob(name) as { readonly spec: object };
+        return { ...job, spec: { ...job.spec, priorityClassName } };
+      };
+
+      it('refuses a class that the user may not use, lets one pass that a Role of the namespace grants, and every job without a class', async () => {
+        await expect(create(asTenant, withClass('urgent', 'urgent'))).rejects.toThrow(
+          /tenant-admin may not use PriorityClass urgent for jobs in namespace tenants\. .*verb "use" on priorityclasses/,
+        );
+        const patched = patch(asTenant, ['tjob', 'mine'], { spec: { priorityClassName: 'urgent' } });
+        await expect(patched).rejects.toThrow(/may not use PriorityClass urgent/);
+        const use = { apiGroups: ['scheduling.k8s.io'], resources: ['priorityclasses'], verbs: ['use'] };
+        await grant(
+          ['privileged-tenant'],
+          [
+            { ...use, resourceNames: ['high'] },
+            { apiGroups: ['training.coxswain.dev'], resources: ['trainingjobs'], verbs: ['create', 'patch', 'get'] },
+          ],
+        );
+        const asPrivileged = ['--as', 'privileged-tenant', '-n', namespace];
+        await create(asPrivileged, withClass('high', 'high'));
+        await expect(create(asPrivileged, withClass('urgent', 'urgent'))).rejects.toThrow(/may not use/);
+        await create(asApi, withClass('by-the-api', 'urgent'));
+      });
+
+      it('lets others change a job whose class stays', async () => {
+        expect(await patch(asTenant, ['tjob', 'high'], { metadata: { labels: { a: 'b' } } })).toContain('patched');
+        expect(await patch(asTenant, ['tjob', 'high'], { spec: { priorityClassName: null } })).toContain('patched');
+      });
+    });
+
     it('he may adopt a checkpoint, and no job saved it', async () => {
       const spec = { claimName: 'old-runs', path: 'llama/iter_0001000' };
       const adopted = (name: string, more: object, metadata: object = {}): unknown => ({

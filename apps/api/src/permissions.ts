@@ -14,6 +14,8 @@ export const JOB_NAMESPACE_RULES: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
   // Whether a claim exists that a job names which is to be checked.
   { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['get'] },
+  // The admission policy asks for it where a job names a class. The API has checked which classes the project of the job may use.
+  { apiGroups: ['scheduling.k8s.io'], resources: ['priorityclasses'], verbs: ['use'] },
   // Whether a job that is to be checked can use its runtime, and how much a quota lets its pods have.
   { apiGroups: [API_GROUP], resources: ['trainingruntimes'], verbs: ['get'] },
   { apiGroups: [''], resources: ['resourcequotas'], verbs: ['list'] },

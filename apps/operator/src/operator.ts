@@ -357,6 +357,7 @@ class RunningOperator implements Operator {
           ...beside,
           runtimes,
           clock: this.#clock,
+          priorityClasses: () => this.#cache.priorityClasses.list().map(({ facts }) => facts),
           leaderTerm: () => this.#leadership.workingTerm(),
           pods: () => ({ ...this.#config.pods, ...reporting.forPods }),
           ...reporting.views,

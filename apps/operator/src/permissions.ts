@@ -46,6 +46,8 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['events'], verbs: ['list'] },
   // Patch: taint and annotation of a quarantined node, and inferred fabric labels. Not granted if the chart disables both.
   { apiGroups: [''], resources: ['nodes'], verbs: [...READ, 'patch'] },
+  // The priorities of jobs, and the class that their pods carry.
+  { apiGroups: ['scheduling.k8s.io'], resources: ['priorityclasses'], verbs: [...READ] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
 ];

@@ -94,6 +94,10 @@ export const ATTEMPT_REASONS = {
     meaning:
       'One of its nodes is about to go away (maintenance, a spot or capacity notice, a drain); it saved a checkpoint, and the next attempt is placed on other nodes.',
   },
+  MaxRuntimeReached: {
+    charged: false,
+    meaning: 'The run has held GPUs for spec.maxRuntimeSeconds; it saved and stopped, and the job ends.',
+  },
   SuspendRequested: { charged: false, meaning: 'spec.suspend was set.' },
   CancelRequested: { charged: false, meaning: 'spec.cancel was set.' },
 } as const satisfies Record<string, { charged: boolean; meaning: string }>;

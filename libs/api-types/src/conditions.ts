@@ -12,6 +12,7 @@ import { z } from 'zod';
  * | CheckpointsRecorded | never written                                           | A saved checkpoint cannot be resumed from yet: the API server refuses its object |
  * | TrainedAsAsked | The training that a hook observed matches the layout, as far as it is observable | It differs; the message names the difference |
  * | LoadsOnFewerGpus | The newest checkpoint of an elastic job loads on the layouts that the job can shrink to | It does not load on some; the message names them and what to do |
+ * | MaxRuntimeNear | The run has nearly used `spec.maxRuntimeSeconds` and ends soon | never written                               |
  * | Suspended | Nothing runs because `spec.suspend` asks for it                   | Not suspended                                     |
  * | Complete  | The job finished its work; terminal                               | never written                                     |
  * | Failed    | The job ended without finishing (budget spent, cancelled, ...); terminal | never written                              |
@@ -25,6 +26,7 @@ export const CONDITION_TYPES = [
   'FabricAsPlaced',
   'TrainedAsAsked',
   'LoadsOnFewerGpus',
+  'MaxRuntimeNear',
   'Suspended',
   'Complete',
   'Failed',
@@ -57,6 +59,8 @@ export const CONDITION_REASONS = {
     WaitingForRestartDelay: 'The previous attempt failed; the next attempt starts after the delay.',
     ObjectMissing:
       'A claim or ConfigMap that the job names does not exist or cannot be used; the message names it. No GPU is taken. Coxswain reads it again every few seconds.',
+    PriorityClassMissing:
+      'The PriorityClass that the job names does not exist; the message lists those that do. No GPU is taken, and the job keeps its age in the order. It is placed when the class exists or spec.priorityClassName names another one.',
     PodsRefused:
       'The cluster refused a pod of the last gang (quota, limits, policy); the message contains the cluster’s reason. Coxswain tries again after a delay.',
     CheckpointsUnusable:
@@ -133,6 +137,10 @@ export const CONDITION_REASONS = {
     CheckpointDoesNotLoad:
       'The newest checkpoint loads on no layout with fewer GPUs that was checked, so the job cannot shrink. The message names the reason and what to do.',
   },
+  MaxRuntimeNear: {
+    LimitNear:
+      'A tenth of spec.maxRuntimeSeconds is left, or 15 minutes if that is less. The gang is asked to save in time, and then stopped. A higher limit takes the condition away.',
+  },
   Suspended: {
     SuspendRequested: 'spec.suspend is true and the gang is gone.',
     Stopping: 'spec.suspend is true; the gang is saving and stopping.',
@@ -150,6 +158,8 @@ export const CONDITION_REASONS = {
     NothingTrained:
       'Every rank exited with 0, and the job made no step and no checkpoint although its spec asks for them. A job that trains nothing sets spec.expects to Nothing.',
     Cancelled: 'spec.cancel was set.',
+    MaxRuntimeReached:
+      'The run has held GPUs for spec.maxRuntimeSeconds. It was asked to save and stopped; the message names the newest checkpoint, and all checkpoints stay.',
     NameConflict:
       'Written by earlier releases: a pod with the name that a pod of the gang needs existed, and the operator had not made it.',
   },

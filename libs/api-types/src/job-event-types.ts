@@ -58,12 +58,16 @@ export const JOB_EVENTS = {
     severities: ['warning'],
     meaning: 'All restarts of restartPolicy.maxRestarts are used: the next charged failure ends the job.',
   },
+  MaxRuntimeNear: {
+    severities: ['warning'],
+    meaning: 'The run has nearly used spec.maxRuntimeSeconds: it saves and ends unless the limit is raised.',
+  },
   Restarting: { severities: ['info'], meaning: 'The gang or its ranks restart.' },
   IncidentOver: { severities: ['info'], meaning: 'An incident ended; the message has its cost.' },
   WorkLost: {
     severities: ['warning'],
     meaning:
-      'A gang that was stopped (suspend, move, resize) did not save its last steps; the message says how many, and why.',
+      'A gang that was stopped (suspend, move, resize, end of maxRuntimeSeconds) did not save its last steps; the message says how many, and why.',
   },
   Suspended: { severities: ['info'], meaning: 'The attempt was stopped because the job was suspended.' },
   Completed: { severities: ['info'], meaning: 'Every rank finished.' },

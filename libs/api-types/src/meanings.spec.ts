@@ -124,6 +124,7 @@ describe('reasons of condition', () => {
         'TopologyUnsatisfiable',
         'WaitingForRestartDelay',
         'ObjectMissing',
+        'PriorityClassMissing',
         'PodsRefused',
         'CheckpointsUnusable',
         'ConvertingCheckpoint',
@@ -162,6 +163,7 @@ describe('reasons of condition', () => {
     ['FabricAsPlaced', ['LabelsChanged']],
     ['TrainedAsAsked', ['NothingDiffers', 'LayoutDiffers']],
     ['LoadsOnFewerGpus', ['CheckpointLoads', 'SomeLayoutsDoNotLoad', 'CheckpointDoesNotLoad']],
+    ['MaxRuntimeNear', ['LimitNear']],
     ['Suspended', ['SuspendRequested', 'Stopping', 'NotSuspended']],
     ['Complete', ['AllRanksSucceeded']],
     [
@@ -174,6 +176,7 @@ describe('reasons of condition', () => {
         'DoNotRestart',
         'NothingTrained',
         'Cancelled',
+        'MaxRuntimeReached',
         'NameConflict',
       ],
     ],
@@ -255,7 +258,7 @@ describe('words of records that are kept', () => {
     [
       'events of a job',
       meaningsOf(JOB_EVENTS),
-      'Submitted Planned Waiting Placed Resuming Started Running Resumed LayoutDiffers SaveAsked SaveMissed CheckpointSaved CheckpointRefused ShrinkBlocked CheckpointDamaged CheckpointSuspect CheckpointPassedOver IncidentNoticed RankFailed RestartsNearlySpent Restarting IncidentOver WorkLost Suspended Completed Failed Cancelled',
+      'Submitted Planned Waiting Placed Resuming Started Running Resumed LayoutDiffers SaveAsked SaveMissed CheckpointSaved CheckpointRefused ShrinkBlocked CheckpointDamaged CheckpointSuspect CheckpointPassedOver IncidentNoticed RankFailed RestartsNearlySpent MaxRuntimeNear Restarting IncidentOver WorkLost Suspended Completed Failed Cancelled',
     ],
     ['events of the API', meaningsOf(API_EVENTS), 'Refused ChangeRefused'],
     [

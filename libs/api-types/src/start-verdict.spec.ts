@@ -221,6 +221,14 @@ describe('why a job does not train', () => {
     expect(whyNotTraining(facts)?.change).toMatch(change);
   });
 
+  it('says how to get around a PriorityClass that does not exist', () => {
+    const message = 'PriorityClass urgnet (spec.priorityClassName) does not exist. The cluster has urgent.';
+    expect(whyNotTraining(job([accepted, condition('Placed', 'PriorityClassMissing', message)]))).toMatchObject({
+      change: expect.stringMatching(/^Name a class that exists in .* to create urgnet\.$/),
+      object: { kind: 'PriorityClass', name: 'urgnet' },
+    });
+  });
+
   it('names job and namespace in the change for a job that has not reached the cluster', () => {
     const facts = job([], { applyFailure: { message: 'jobs "a" is forbidden: exceeded quota: jobs, used: 2' } });
     expect(whyNotTraining(facts)?.change).toBe(
@@ -239,6 +247,7 @@ describe('why a job does not train', () => {
     const bySentence = [
       'Accepted/RuntimeRefused',
       'Placed/ObjectMissing',
+      'Placed/PriorityClassMissing',
       'Running/ImageUnavailable',
       'Running/SecretMissing',
       'Running/PodStuck',

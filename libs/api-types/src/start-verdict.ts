@@ -145,6 +145,12 @@ const RULES: readonly Rule[] = [
     change: ({ name, namespace }) => `Create ${name} in namespace ${namespace}, or name one that exists.`,
   },
   {
+    of: ['Placed/PriorityClassMissing'],
+    pattern: /^(?<kind>PriorityClass) (?<name>\S+)/,
+    change: ({ name, job }) =>
+      `Name a class that exists in spec.priorityClassName of ${job}, or ask the cluster administrator to create ${name}.`,
+  },
+  {
     of: DENIED,
     pattern: /exceeded quota: (?<name>[^\s,]+)/,
     kind: 'ResourceQuota',

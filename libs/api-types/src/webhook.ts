@@ -30,7 +30,7 @@ export const PERSON_REASONS: Readonly<
   Partial<{ [T in ConditionType]: readonly (keyof (typeof CONDITION_REASONS)[T])[] }>
 > = {
   Accepted: ['SpecInvalid', 'NoLayoutFits', 'LayoutInvalid', 'EngineRefused', 'RuntimeRefused'],
-  Placed: ['CheckpointsUnusable', 'PodsRefused', 'ObjectMissing'],
+  Placed: ['CheckpointsUnusable', 'PodsRefused', 'ObjectMissing', 'PriorityClassMissing'],
   Running: ['ImageUnavailable', 'SecretMissing', 'PodStuck', 'Denied'],
 };
 

@@ -23,10 +23,18 @@ import { CachedPlacements, toCachedPlacement } from './cached-placements.ts';
 import { BY_JOB, BY_NODE, BY_RESUME, BY_UID } from './indexes.ts';
 import { toCachedNode, type CachedNode } from './cached-node.ts';
 import { toCachedPod, type CachedPod } from './cached-pod.ts';
+import { type CachedPriorityClass, toCachedPriorityClass } from './cached-priority-class.ts';
 import { GpuUsage } from './gpu-usage.ts';
 import { NodeCensus } from './node-census.ts';
 import { StatedFabric } from './stated-fabric.ts';
-import { checkpointsPath, nodesPath, placementsPath, podsPath, trainingJobsPath } from './paths.ts';
+import {
+  checkpointsPath,
+  nodesPath,
+  placementsPath,
+  podsPath,
+  priorityClassesPath,
+  trainingJobsPath,
+} from './paths.ts';
 
 /** Jobs carry the commands of users: a missed change of one among 1,024 is found within 30 s. */
 const JOB_PAGES = 16;
@@ -41,6 +49,7 @@ export interface ClusterCache {
   readonly checkpoints: OwnWrites<Checkpoint & KubeObject>;
   readonly pods: OwnWrites<CachedPod>;
   readonly nodes: ObjectCache<CachedNode>;
+  readonly priorityClasses: ObjectCache<CachedPriorityClass>;
   /** Reduces a node that was read outside the watch. */
   readonly readNode: (node: KubeObject) => CachedNode;
   /** Facts about nodes from the Fabric resource and DRA drivers. */
@@ -115,6 +124,9 @@ export function createClusterCache(options: {
   });
   const podsAndOurs: OwnWrites<CachedPod> = new OwnWrites(pods, clock);
   const [nodes, nodesReflector] = reflect<CachedNode>(nodesPath(), { trim: readNode });
+  const [priorityClasses, classesReflector] = reflect<CachedPriorityClass>(priorityClassesPath(), {
+    trim: toCachedPriorityClass,
+  });
   jobs.addIndex(BY_UID, (job) => [job.metadata.uid]);
   jobs.addIndex(BY_RESUME, (job) => namedCheckpoints(job).map((name) => `${job.metadata.namespace ?? ''}/${name}`));
   placements.addIndex(BY_JOB, (placement) => [placement.spec.jobUid]);
@@ -127,12 +139,13 @@ export function createClusterCache(options: {
     checkpoints: checkpointsAndOurs,
     pods: podsAndOurs,
     nodes,
+    priorityClasses,
     readNode,
     stated: new StatedFabric(),
     gpuUsage: new GpuUsage(pods),
     nodeCensus: new NodeCensus(nodes),
     informers: new InformerGroup(
-      [jobsReflector, placementsReflector, checkpointsReflector, podsReflector, nodesReflector],
+      [jobsReflector, placementsReflector, checkpointsReflector, podsReflector, nodesReflector, classesReflector],
       clock,
     ),
   };

@@ -62,6 +62,12 @@ export function nodesPath(name?: string): string {
   return resourcePath({ group: '', version: 'v1', plural: 'nodes', ...(name === undefined ? {} : { name }) });
 }
 
+/** API path of one or all PriorityClasses. */
+export function priorityClassesPath(name?: string): string {
+  const kind = { group: 'scheduling.k8s.io', version: 'v1', plural: 'priorityclasses' };
+  return resourcePath({ ...kind, ...(name === undefined ? {} : { name }) });
+}
+
 function present({ namespace, name }: Place): { namespace?: string; name?: string } {
   return { ...(namespace === undefined ? {} : { namespace }), ...(name === undefined ? {} : { name }) };
 }

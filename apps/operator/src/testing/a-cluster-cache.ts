@@ -4,6 +4,7 @@ import { noMetrics, type KubeObject } from '@coxswain/kube';
 import { FakeClock } from '@coxswain/kube/testing';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import { toCachedNode } from '../cluster/cached-node.ts';
+import { toCachedPriorityClass } from '../cluster/cached-priority-class.ts';
 import { toCachedPod } from '../cluster/cached-pod.ts';
 import { childLabels, createClusterCache, type ClusterCache } from '../cluster/cluster-cache.ts';
 import { ownedBy } from '../training-job/owner.ts';
@@ -40,10 +41,17 @@ export class CacheScript {
   }
 
   /** The job of that name and UID, new or changed. */
-  job(name: string, change: Partial<Pick<TrainingJob, 'status'>> & { readonly generation?: number } = {}): TrainingJob {
-    const { generation = 1, status } = change;
+  job(
+    name: string,
+    change: Partial<Pick<TrainingJob, 'status'>> & {
+      readonly generation?: number;
+      readonly priorityClassName?: string;
+    } = {},
+  ): TrainingJob {
+    const { generation = 1, status, priorityClassName } = change;
+    const spec = priorityClassName === undefined ? {} : { spec: { priorityClassName } };
     const metadata = { name, uid: `uid-of-${name}`, generation, resourceVersion: this.#next() };
-    const job = aTrainingJob({ metadata, ...(status === undefined ? {} : { status }) });
+    const job = aTrainingJob({ metadata, ...spec, ...(status === undefined ? {} : { status }) });
     this.cache.jobs.cached.upsert(job);
     return job;
   }
@@ -102,6 +110,13 @@ export class CacheScript {
         },
       } as KubeObject),
     );
+  }
+
+  /** A PriorityClass, new or changed. */
+  priorityClass(name: string, value = 1): void {
+    const metadata = { name, uid: `uid-of-${name}`, resourceVersion: this.#next() };
+    const object = { apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', metadata, value };
+    this.cache.priorityClasses.upsert(toCachedPriorityClass(object));
   }
 
   #rawPod(name: string, options: NonNullable<Parameters<CacheScript['pod']>[1]>): KubeObject {

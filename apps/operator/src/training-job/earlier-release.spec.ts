@@ -101,6 +101,27 @@ describe('after a rollback the earlier release', () => {
     for (const status of statuses) expect(schema.safeParse(JSON.parse(JSON.stringify(status))).error).toBeUndefined();
   });
 
+  it('reads the status of a job with a priority that reaches the limit of its time, but for the reason of its attempt, and does not run it again', async () => {
+    const statuses = await statusesOf(async (world) => {
+      world.priorityClasses = [{ name: 'urgent', value: 1000, isDefault: true, neverPreempts: false }];
+      await world.live();
+      world.edit((job) => ({ ...job, spec: { ...job.spec, maxRuntimeSeconds: 600 } }));
+      world.nowMs += 570_000;
+      await world.live();
+      expect(findCondition(world.job.status?.conditions, 'MaxRuntimeNear')?.status).toBe('True');
+      world.nowMs += 60_000;
+      await world.live();
+    });
+    const last = statuses.at(-1);
+    expect(last).toMatchObject({ state: 'Failed', priority: { className: 'urgent', value: 1000 } });
+    expect(last?.attempts).toMatchObject([{ outcome: 'Cancelled', reason: 'MaxRuntimeReached' }]);
+    const unread = statuses.flatMap(
+      (status) => schema.safeParse(JSON.parse(JSON.stringify(status))).error?.issues ?? [],
+    );
+    expect(new Set(unread.map(({ path }) => path.at(-1)))).toEqual(new Set(['reason']));
+    expect(findCondition(last?.conditions, 'Failed')).toMatchObject({ status: 'True', reason: 'MaxRuntimeReached' });
+  });
+
   const { attempt, checkpointStatus } = read('before-suspect.json') as Readonly<
     Record<'attempt' | 'checkpointStatus', Parameters<typeof z.fromJSONSchema>[0]>
   >;

@@ -43,6 +43,8 @@ export interface PodContext {
   /** As the engine's adapter rendered it. */
   readonly engine: RenderedEngine;
   readonly name: string;
+  /** PriorityClass of the pod, which never preempts. Absent: that of the runtime, else the default of the cluster. */
+  readonly priorityClassName?: string;
 }
 
 const TOKEN_VOLUME = 'coxswain-token';
@@ -102,6 +104,7 @@ export function toPod(
     spec: {
       restartPolicy: 'Never',
       schedulingGates: [{ name: SCHEDULING_GATE }],
+      ...(context.priorityClassName === undefined ? {} : { priorityClassName: context.priorityClassName }),
       affinity: affinityTo(placement.spec.nodes[podIndex] ?? ''),
       tolerations: TOLERATIONS,
       terminationGracePeriodSeconds: job.spec.terminationGracePeriodSeconds,

@@ -346,3 +346,21 @@ describe('a job that is deleted', () => {
     expect(world.store.findJob(world.key)).toBeUndefined();
   });
 });
+
+describe('pods of a job with priority class urgent', () => {
+  const urgent = { name: 'urgent', value: 1000, isDefault: false, neverPreempts: false };
+  const ofPods = { ...urgent, name: 'urgent-never-preempts', neverPreempts: true };
+  it.each<[string, ReconcilerWorld['priorityClasses'], unknown]>([
+    ['carry the class that never preempts', [urgent, ofPods], 'urgent-never-preempts'],
+    ['carry none if there is no such class, and run', [urgent], undefined],
+  ])('%s', async (_sentence, classes, want) => {
+    const world = new ReconcilerWorld({ priorityClassName: 'urgent' });
+    world.priorityClasses = classes;
+    await world.live();
+    expect(world.job.status).toMatchObject({ state: 'Running', priority: { className: 'urgent', value: 1000 } });
+    expect(world.pods.map(({ spec }) => (spec as { priorityClassName?: string }).priorityClassName)).toEqual([
+      want,
+      want,
+    ]);
+  });
+});

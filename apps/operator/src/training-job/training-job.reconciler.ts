@@ -28,7 +28,7 @@ import {
 } from '@coxswain/lifecycle';
 import { containersWithoutUser } from '@coxswain/runtime';
 import { cutText } from '@coxswain/safe-text';
-import type { ClusterScheduler, PodDemand } from '@coxswain/scheduling';
+import { type ClusterScheduler, podClassOf, type PodDemand } from '@coxswain/scheduling';
 import { NoComputeDomainsError } from './compute-domains.ts';
 import type { JobPlanner } from './job-planner.ts';
 import { toPod, type PodContext } from './pod-manifest.ts';
@@ -46,6 +46,7 @@ export interface ReconcilerOptions {
   /** Settings that all pods of the cluster share. */
   readonly pods: () => Pick<PodContext, 'launcherImage' | 'reportUrls' | 'reportCaPem' | 'user'>;
   readonly leaderTerm: JobView['leaderTerm'];
+  readonly priorityClasses?: JobView['priorityClasses'];
   readonly progressOf: JobView['progressOf'];
   readonly reportAgesMsOf: JobView['reportAgesMsOf'];
   readonly launchersOf: JobView['launchersOf'];
@@ -106,6 +107,7 @@ export class TrainingJobReconciler {
       placementsOf: (job) => store.placementsOf(job),
       checkpointsOf: (job) => store.checkpointsOf(job),
       nodeStates: (names, namespace) => store.nodeStates(names, namespace),
+      ...(options.priorityClasses === undefined ? {} : { priorityClasses: options.priorityClasses }),
       nodeCensus: () => store.nodeCensus(),
       bootIdOf: (node) => store.bootIdOf(node),
       readySinceOf: (node) => store.readySinceOf(node),
@@ -251,10 +253,13 @@ export class TrainingJobReconciler {
   #manifest(job: TrainingJob, call: Extract<Call, { kind: 'createPod' | 'probePod' }>): Record<string, unknown> {
     const { placement, podIndex, name } = call;
     const { spec, engine } = this.#renderedFor(job, placement);
+    const priority = spec.priorityClassName === undefined ? undefined : job.status?.priority;
+    const priorityClassName = podClassOf(priority, this.#options.priorityClasses?.() ?? []);
     return toPod({ job: { ...job, spec }, placement: { spec: placement } }, podIndex, {
       ...this.#options.pods(),
       engine,
       name,
+      ...(priorityClassName === undefined ? {} : { priorityClassName }),
     });
   }
 

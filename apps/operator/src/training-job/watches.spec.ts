@@ -89,6 +89,18 @@ describe('a gang of a thousand pods', () => {
   });
 });
 
+it('a PriorityClass wakes the jobs that name it and those that name none, and no job that has ended', async () => {
+  const { script, wokenBy } = aWatchedCluster();
+  const [placed] = WAITING.conditions ?? [];
+  const failed = placed && [{ ...placed, type: 'Failed', status: 'True' as const }];
+  script.job('names-it', { priorityClassName: 'urgent' });
+  script.job('names-another', { priorityClassName: 'high' });
+  script.job('ended', { priorityClassName: 'urgent', status: { ...WAITING, conditions: failed } });
+  await wokenBy(() => undefined);
+  const woken = await wokenBy(() => script.priorityClass('urgent'));
+  expect(woken.toSorted()).toEqual(['names-it normal', 'runs normal', 'waits normal']);
+});
+
 describe('which jobs look again because of a change', () => {
   const bound = { nodeName: 'node-a' };
   it.each<[string, (world: ReturnType<typeof aWatchedCluster>) => void, readonly string[]]>([

@@ -1,5 +1,6 @@
 import { type Checkpoint, isAdopted, type TrainingJob } from '@coxswain/api-types';
 import type { ClusterScheduler } from '@coxswain/scheduling';
+import { isFinished } from '@coxswain/lifecycle';
 import { keyOf, type CacheChange, type Clock, type KubeObject, type QueuePriority } from '@coxswain/kube';
 import { type CachedNode, sameFacts, sameFaults } from '../cluster/cached-node.ts';
 import type { CachedPod } from '../cluster/cached-pod.ts';
@@ -19,6 +20,7 @@ import { PacedWakes } from './paced-wakes.ts';
  *   Pod of a gang that comes on     its job, once per millisecond and pod: a reconcile costs as much as the gang is large
  *   Pod with GPUs ended or deleted  those jobs that have a turn at GPUs
  *   Node (readiness, labels, GPUs)  the jobs with pods on it, those that have a turn at GPUs, and those that wait for nodes that can be planned for
+ *   PriorityClass                   the jobs that have not ended and name it or had it, and those that name none
  *   Spec of the Fabric                those that have a turn at GPUs, and those that wait for nodes
  */
 
@@ -56,13 +58,14 @@ export class Watches {
       intervalMs: parts.podNewsIntervalMs,
       onDue: (jobUid) => this.wake(jobUid),
     });
-    const { jobs, placements, checkpoints, pods, nodes, stated } = parts.cache;
+    const { jobs, placements, checkpoints, pods, nodes, stated, priorityClasses } = parts.cache;
     jobs.cached.onChange((change) => this.#onJob(change));
     placements.cached.onChange(({ object }) => this.wake(object.spec.jobUid));
     checkpoints.cached.onChange(({ object }) => this.#onCheckpoint(object));
     pods.cached.onChange((change) => this.#onPod(change));
     nodes.onChange((change) => this.#onNode(change));
     stated.onChange(() => this.#wakeWaiting('nodes'));
+    priorityClasses.onChange(({ object }) => this.#onPriorityClass(object.metadata.name));
   }
 
   /** Queues the job of that UID for a reconcile, if it exists. */
@@ -102,6 +105,14 @@ export class Watches {
     const { gang } = change.object;
     if (gang !== undefined && this.#isOfJob(gang.jobUid)) this.#podNews.news(gang.jobUid, this.#intervalOf(change));
     if (freesGpus(change)) this.#wakeWaiting('gpus');
+  }
+
+  /** Classes change seldom, so every job is compared. A job that names none has the default class. */
+  #onPriorityClass(name: string): void {
+    for (const job of this.#parts.cache.jobs.cached.list()) {
+      const named = (job.spec as Partial<TrainingJob['spec']> | undefined)?.priorityClassName;
+      if (!isFinished(job) && (named === undefined || named === name)) this.#parts.wake(keyOf(job), 'normal');
+    }
   }
 
   /** A thousand pods that start make five thousand changes within half a minute, and none of them is answered by anything but a word in status. */

@@ -17,6 +17,7 @@ import { isRuntimeUnknown } from '../epoch/runtime-standing.ts';
 import { needsRuntime } from '../epoch/unwritten-placement.ts';
 import { silenceDueMs } from '../failure/lost-nodes.ts';
 import { ARBITER_SETTINGS } from '../arbiter/settings.ts';
+import { maxRuntimeDueMs } from '../disruption/max-runtime.ts';
 import { heldEnds } from '../disruption/held-ends.ts';
 import { checkpointRetriesMs } from '../failure/unmade-checkpoints.ts';
 import { hasFreshProgress, progressDueMs } from '../epoch/record-observation.ts';
@@ -141,6 +142,7 @@ const WAITING: readonly NextEpoch['kind'][] = [
   'readingRuntimeAgain',
   'choosingNodes',
   'converting',
+  'priorityClassMissing',
 ];
 
 /** Whether a refused spec may be accepted later: the planner may accept other nodes, and a runtime may be created or changed. */
@@ -165,6 +167,7 @@ function requeueDelayMs(situation: Situation): number | undefined {
     attempt === undefined ? [] : (silenceDueMs(facts, attempt) ?? []),
     checkpointRetriesMs(record, facts),
     earlySaveDueMs(record, facts, now) ?? [],
+    maxRuntimeDueMs(record, facts, now),
     heldEnds(record, facts, now).length > 0 ? ARBITER_SETTINGS.judgeAgainMs : [],
     waitsOf(situation).map((wait) => remainingMs(facts, wait)),
   ].flat();

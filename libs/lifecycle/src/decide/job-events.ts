@@ -290,6 +290,7 @@ const REPORTED_REASONS: readonly string[] = [
   'NotAccepted',
   'CheckpointsUnusable',
   'ObjectMissing',
+  'PriorityClassMissing',
   'PodsRefused',
 ];
 

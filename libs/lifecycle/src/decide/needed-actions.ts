@@ -29,11 +29,21 @@ export function standingProblems(record: JobRecord, job: TrainingJob): readonly 
     [findCondition(conditions, 'TrainedAsAsked'), 'LayoutDiffers'],
     [findCondition(conditions, 'LoadsOnFewerGpus'), 'ShrinkBlocked'],
   ] as const;
-  return about.flatMap(([condition, type]): readonly DerivedJobEvent[] => {
+  const standing = about.flatMap(([condition, type]): readonly DerivedJobEvent[] => {
     if (condition?.status !== 'False') return [];
     const { lastTransitionTime: at, message } = condition;
     return [{ type, severity: 'warning', epoch, at, message, key: `${type}/${at}` }];
   });
+  return [...standing, ...nearMaxRuntime(record, conditions)];
+}
+
+/** The announcement that a run nears the limit of its time, once for each. */
+function nearMaxRuntime({ epoch, runtime }: JobRecord, conditions: readonly Condition[]): readonly DerivedJobEvent[] {
+  const near = findCondition(conditions, 'MaxRuntimeNear');
+  const at = runtime?.announcedAt;
+  if (near === undefined || at === undefined) return [];
+  const { message } = near;
+  return [{ type: 'MaxRuntimeNear', severity: 'warning', epoch, at, message, key: `MaxRuntimeNear/${at}` }];
 }
 
 /** Said once, with the charged failure after which no restart is left. */

@@ -24,10 +24,12 @@ import { awaitedFiles, missingSecret } from '../observation/missing-secrets.ts';
 import { type JobRecord, liveAttempt, recordedConditions } from '../record/job-record.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
 import type { ObservedPod } from '../observation/observed.ts';
+import { maxRuntimeDraft, stoppingSummary } from './max-runtime-condition.ts';
 import { doubtOfRunning, isInDoubt } from './running-doubts.ts';
 import { standingOf } from '../observation/gang-standing.ts';
 import { describeUnheard } from '../observation/unheard-pods.ts';
 import { conditionBeforeReading } from '../epoch/runtime-standing.ts';
+import { withPriority } from './priority-condition.ts';
 import { loadsOnFewerGpusDraft } from '../epoch/loads-on-fewer-gpus.ts';
 import { describeLostWork } from '../epoch/lost-work.ts';
 import { describePassedOver } from '../failure/checkpoint-standing.ts';
@@ -51,6 +53,8 @@ export function statusOf(situation: Situation): TrainingJobStatus {
     ...(record.failures === undefined ? {} : { failures: record.failures }),
     ...(record.notBefore === undefined ? {} : { notBefore: record.notBefore }),
     ...(record.askedAt === undefined ? {} : { askedAt: record.askedAt }),
+    ...(record.priority === undefined ? {} : { priority: record.priority }),
+    ...(record.runtime === undefined ? {} : { runtime: record.runtime }),
     ...(record.plan === undefined ? {} : { plan: record.plan }),
     ...(record.progress === undefined ? {} : { progress: record.progress }),
     ...(record.checkpoint === undefined ? {} : { checkpoint: record.checkpoint }),
@@ -75,13 +79,14 @@ function draftsOf({ record, facts, acceptance, next, now }: Situation): Conditio
   const { terminal } = record;
   return {
     Accepted: acceptedDraft(acceptance, record.plan),
-    Placed: placedDraft(record, facts, next),
+    Placed: withPriority(placedDraft(record, facts, next), record, facts),
     NodesRequested: nodesRequestedDraft(facts, next),
     Running: runningDraft(record, facts, now),
     CheckpointsRecorded: refusedCheckpointDraft(record, facts),
     FabricAsPlaced: changedFabricDraft(record, facts),
     TrainedAsAsked: trainedDraft(record),
     LoadsOnFewerGpus: loadsOnFewerGpusDraft(record, facts),
+    MaxRuntimeNear: maxRuntimeDraft(record, facts, now),
     Suspended: suspendedDraft(record, facts),
     Complete:
       terminal?.type === 'Complete' ? { holds: true, reason: terminal.reason, message: terminal.message } : undefined,
@@ -139,6 +144,8 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
       return { holds: false, reason: 'WaitingForCapacity', message: next.message };
     case 'unsatisfiable':
       return { holds: false, reason: 'TopologyUnsatisfiable', message: next.message };
+    case 'priorityClassMissing':
+      return { holds: false, reason: 'PriorityClassMissing', message: next.message };
     case 'objectMissing':
       return { holds: false, reason: 'ObjectMissing', message: next.message };
     case 'podsRefused':
@@ -330,6 +337,8 @@ function conditionsOf(drafts: ConditionDrafts, facts: Facts, now: Date): Conditi
   });
 }
 
+const WAITS_FOR_PERSON: readonly NextEpoch['kind'][] = ['unresumable', 'objectMissing', 'priorityClassMissing'];
+
 function stateOf({ record, facts, next }: Situation, running: ConditionDraft<'Running'> | undefined): JobState {
   const { terminal } = record;
   if (terminal?.type === 'Complete') return 'Complete';
@@ -339,7 +348,7 @@ function stateOf({ record, facts, next }: Situation, running: ConditionDraft<'Ru
   if (attempt === undefined) {
     if (facts.suspend) return 'Suspended';
     // Nothing restarts: the job waits for a user.
-    if (next.kind === 'unresumable' || next.kind === 'objectMissing') return 'Queued';
+    if (WAITS_FOR_PERSON.includes(next.kind)) return 'Queued';
     return CONTINUED_OUTCOMES.includes(record.attempts.at(-1)?.outcome) && refusal(record) === undefined
       ? 'Restarting'
       : 'Queued';
@@ -392,7 +401,7 @@ function summaryOf(situation: {
     case 'Suspended':
       return `${suspendedSummary(record, facts)}${lostSentence(record)}`;
     case 'Stopping':
-      return withHindrance(facts.deleting ? 'Stops, because it is being deleted.' : 'Stops for good.', facts);
+      return withHindrance(stoppingSummary(attempt, facts), facts);
     case 'Restarting':
       return restartingSummary(attempt, { placed: drafts.Placed?.message ?? '', failure });
     case 'Queued':

@@ -2,9 +2,11 @@
 import { type Attempt, incidentSubject } from '@coxswain/api-types';
 import { signsOfFailure } from '@coxswain/health';
 import { safeText } from '@coxswain/safe-text';
+import { formatDuration } from '@coxswain/units';
 import { isOfRun, isOpen, SAVE_KINDS } from '../incident/incident-record.ts';
 import { type Facts, isTerminal, nodeStateOf, placementOf } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
+import { runtimeLeft } from './max-runtime.ts';
 import { canMove, leavingNodes, ruleOnMove } from './leaving-nodes.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { describeNotice } from '../notices/node-notices.ts';
@@ -17,12 +19,14 @@ export interface Suspicion {
   readonly kind: string;
   /** A sentence without its full stop. */
   readonly says: string;
+  /** The gang ends for sure. Absent: it may continue. */
+  readonly isCertain?: true;
 }
 
 /** How long before a node goes away its gangs save once. An earlier notice is far beyond the time between two saves. */
 export const SAVE_AHEAD_MS = 3_600_000;
 
-/** The gang's suspicions, incidents first. There are as many as there are signs, so the caller bounds them. */
+/** The gang's suspicions, a certain end and then incidents first. There are as many as there are signs, so the caller bounds them. */
 export function suspicionsOf(
   record: JobRecord,
   facts: Facts,
@@ -31,7 +35,20 @@ export function suspicionsOf(
   const leaving = canMove(facts) ? leavingNodes(facts, attempt) : [];
   const moves = leaving.length > 0 && ruleOnMove(facts, { attempt, nodes: leaving, now }).kind === 'granted';
   const nodes = nodesOf(facts, attempt).filter((node) => !(moves && leaving.includes(node)));
-  return [...ofIncidents(record, attempt), ...nodes.flatMap((node) => ofNode(facts, node))];
+  return [
+    ...ofMaxRuntime(record, facts, now),
+    ...ofIncidents(record, attempt),
+    ...nodes.flatMap((node) => ofNode(facts, node)),
+  ];
+}
+
+/** Once for each limit: a raised one is reached later. */
+function ofMaxRuntime(record: JobRecord, facts: Facts, now: Date): readonly Suspicion[] {
+  const left = runtimeLeft(record, facts, now);
+  if (left === undefined || left.leftMs > left.saveAtMs) return [];
+  const kind = 'MaxRuntime';
+  const says = `The run reaches spec.maxRuntimeSeconds (${formatDuration(left.limitMs)}) soon`;
+  return [{ key: `${kind} ${left.limitMs}`, kind, says, isCertain: true }];
 }
 
 function ofIncidents({ incidents }: JobRecord, attempt: Attempt): readonly Suspicion[] {

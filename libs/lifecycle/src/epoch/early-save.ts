@@ -62,7 +62,7 @@ export type SaveAnswer =
 /**
  * Decides whether to request a save. It is requested if the work at stake exceeds what a save is worth by Young and Daly, for a gang that
  * fails within the hour. If less is at stake, the decision is due again when it may be enough. If no save was measured, this run has made
- * none, so the first save shows its cost.
+ * none, so the first save shows its cost. An end that is certain is worth a save of any step that is not saved.
  */
 export function decideSave(question: SaveQuestion): SaveAnswer {
   const { suspicions, askedFor, sinceAskedMs, unsavedSteps, stepMs, stallMs } = question;
@@ -72,10 +72,11 @@ export function decideSave(question: SaveQuestion): SaveAnswer {
   if (!canSaveOnRequest(question.engine)) return leave('the engine cannot be asked');
   if (question.isOpen) return leave('it was asked already');
   // A request with a time in the future was written by another clock, and delays nothing.
-  if (sinceAskedMs !== undefined && sinceAskedMs >= 0 && sinceAskedMs < EARLY_SAVE_INTERVAL_MS)
+  const isCertain = news.some((one) => one.isCertain === true);
+  if (!isCertain && sinceAskedMs !== undefined && sinceAskedMs >= 0 && sinceAskedMs < EARLY_SAVE_INTERVAL_MS)
     return { kind: 'later', inMs: EARLY_SAVE_INTERVAL_MS - sinceAskedMs };
   if (unsavedSteps < 1) return leave('every step is saved');
-  const missingMs = stallMs === undefined ? 0 : worthOf(stallMs) - unsavedSteps * (stepMs ?? 0);
+  const missingMs = isCertain || stallMs === undefined ? 0 : worthOf(stallMs) - unsavedSteps * (stepMs ?? 0);
   if (missingMs > 0) return { kind: 'later', inMs: missingMs };
   return { kind: 'ask', about: news };
 }

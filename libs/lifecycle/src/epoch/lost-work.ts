@@ -8,13 +8,14 @@ import { isOfFence } from '../observation/incarnation.ts';
 import { refusalOf } from '../failure/unmade-checkpoints.ts';
 import type { JobRecord } from '../record/job-record.ts';
 
-/** Outcomes of gangs that save, and that another attempt continues. */
+/** Outcomes of gangs that save, and that another attempt continues. A run that reached its limit may be continued by another job. */
 const CONTINUED: readonly Attempt['outcome'][] = ['Suspended', 'Resized', 'Moved'];
 
 /** The steps after the newest checkpoint that can be used; undefined: none are lost. `attempt` with its last step. */
 export function lostWorkOf(record: JobRecord, facts: Facts, attempt: Attempt): LostWork | undefined {
-  const { outcome, lastStep } = attempt;
-  if (!CONTINUED.includes(outcome) || lastStep === undefined) return undefined;
+  const { outcome, reason, lastStep } = attempt;
+  const mayContinue = CONTINUED.includes(outcome) || reason === 'MaxRuntimeReached';
+  if (!mayContinue || lastStep === undefined) return undefined;
   const { checkpoint } = record;
   const steps = lastStep - (checkpoint?.step ?? 0);
   if (steps <= 0 || hasSavedLastStep(record, facts, attempt)) return undefined;

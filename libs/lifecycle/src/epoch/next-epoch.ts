@@ -21,6 +21,7 @@ import { type Start, startAt } from '../conversion/start-at.ts';
 import { type GangRequest, placementSha256 } from '@coxswain/scheduling';
 import { type Facts, isLive } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
+import { missingPriorityClass } from './job-priority.ts';
 import { isGangWanted, type Planning } from './planning.ts';
 import { nodeDemandOf } from '@coxswain/runtime';
 import { referenceStanding } from '../observation/reference-standing.ts';
@@ -61,6 +62,8 @@ export type NextEpoch =
   | { readonly kind: 'readingRuntimeAgain' }
   /** An object that the job names does not exist or cannot be used. */
   | { readonly kind: 'objectMissing'; readonly message: string }
+  /** The job names a PriorityClass that does not exist, so it has no place in the order. */
+  | { readonly kind: 'priorityClassMissing'; readonly message: string }
   /** There is room, and the objects that the job names were not read a moment ago. */
   | { readonly kind: 'readingReferences' }
   /** There is room, and a dry run has not shown yet whether the cluster accepts such pods. */
@@ -119,6 +122,8 @@ export function nextEpoch({ record, facts, planning, acceptance, now }: Standing
   // Before the search for nodes: a job that cannot start takes no GPUs, and its user need not wait for room to learn why.
   const references = referenceStanding(facts, referencesNow(facts));
   if (references.kind === 'unusable') return { kind: 'objectMissing', message: references.message };
+  const priority = missingPriorityClass(record, facts);
+  if (priority !== undefined) return { kind: 'priorityClassMissing', message: priority };
   if (planning.kind === 'asking')
     return { kind: 'planning', message: 'The planner predicts what the layout will need.' };
   const { spec } = acceptance;

@@ -1,4 +1,5 @@
 import { type Attempt, type Checkpoint, isAdopted, stepsOf } from '@coxswain/api-types';
+import { recordRuntime } from '../disruption/max-runtime.ts';
 import { worldSize } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
 import { checkpointFaultsOf, nodesToAvoid, verifiedCheckpointOf } from '../failure/checkpoint-trouble.ts';
@@ -19,9 +20,11 @@ import { failureToTrain } from './finished-work.ts';
 import { growsNow } from './growth.ts';
 import { lastStepOf, reportedStep } from './last-step.ts';
 import { lostFields } from './lost-work.ts';
+import { recordPriority } from './job-priority.ts';
 import { MAX_LOST_EPOCHS } from './next-epoch.ts';
 import { withNextIncarnation } from './next-incarnation.ts';
 import { recordHeldGpus } from './record-held-gpus.ts';
+import { recordMaxRuntime } from './record-max-runtime.ts';
 import { recordMove } from './record-move.ts';
 import { recordPreflight } from './record-preflight.ts';
 import { recordTrained } from './record-trained.ts';
@@ -46,6 +49,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recoverEpoch,
   recoverAnswer,
   recordNewestCheckpoint,
+  recordPriority,
   recordLostPlacement,
   recordRelease,
   recordPreflight,
@@ -61,11 +65,13 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordFailure,
   recordCheckpointFaults,
   recordStopRequest,
+  recordMaxRuntime,
   recordMove,
   recordGrowth,
   recordHangingPods,
   forgetAvoided,
   recordEnd,
+  recordRuntime,
   recordHeldGpus,
   recordEndOfEarlySave,
   recordTerminal,
@@ -359,9 +365,9 @@ function recordEnd(record: JobRecord, facts: Facts, now: Date): JobRecord {
   });
 }
 
-function recordTerminal(record: JobRecord, facts: Facts): JobRecord {
+function recordTerminal(record: JobRecord, facts: Facts, now: Date): JobRecord {
   if (liveAttempt(record) !== undefined) return record;
-  const terminal = terminalOf(record, facts);
+  const terminal = terminalOf(record, facts, now);
   return terminal === undefined ? record : { ...record, terminal, notBefore: undefined };
 }
 

@@ -2,15 +2,16 @@
 import type { Facts } from '../observation/facts.ts';
 import type { JobRecord, Terminal } from '../record/job-record.ts';
 import { describeFinished } from './finished-work.ts';
+import { terminalOfMaxRuntime } from './record-max-runtime.ts';
 
 /** The final state of a job whose last attempt has ended; undefined: the job goes on. */
-export function terminalOf(record: JobRecord, facts: Facts): Terminal | undefined {
+export function terminalOf(record: JobRecord, facts: Facts, now: Date): Terminal | undefined {
   const last = record.attempts.at(-1);
   if (last?.outcome === 'Succeeded') {
     return { type: 'Complete', reason: 'AllRanksSucceeded', message: describeFinished(record, facts) };
   }
   if (facts.cancel) return { type: 'Failed', reason: 'Cancelled', message: 'Cancelled as spec.cancel asks.' };
-  if (last?.outcome !== 'Failed' || last.answer !== 'GiveUp') return undefined;
+  if (last?.outcome !== 'Failed' || last.answer !== 'GiveUp') return terminalOfMaxRuntime(record, facts, now);
   const message = last.message ?? 'The reason was not recorded.';
   if (last.reason === 'DoNotRestart' || last.reason === 'NothingTrained') {
     return { type: 'Failed', reason: last.reason, message };

@@ -24,7 +24,7 @@ import type { RefusedCall } from './refused-calls.ts';
 import type { NodeNotice } from '../notices/node-notices.ts';
 import type { Retention } from './retention.ts';
 import type { Timeouts } from './timeouts.ts';
-import type { GangRequest, PlacementRefusal } from '@coxswain/scheduling';
+import type { GangRequest, PlacementRefusal, PriorityClassFacts } from '@coxswain/scheduling';
 
 /** One observation of everything that concerns a job. Nothing in it is an event; a later observation replaces an earlier one. */
 export interface Observed {
@@ -51,6 +51,8 @@ export interface Observed {
   readonly isReservable?: (placement: PlacementSpec) => boolean;
   /** The runtime that the spec names; absent: it was not read yet, or none is named. */
   readonly runtime?: ObservedRuntime;
+  /** Every PriorityClass of the cluster. Absent: unknown, so the recorded priority stays. */
+  readonly priorityClasses?: readonly PriorityClassFacts[];
   /** Checkpoint objects that carry the job's UID. */
   readonly checkpoints: readonly Checkpoint[];
   /** Free and taken GPUs, without this job's own ended pods. Called at most once, and only if the job is to be planned or placed. */

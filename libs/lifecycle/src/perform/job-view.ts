@@ -1,7 +1,7 @@
 import type { Checkpoint, Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
 import type { JobPlanQuestion, MeasuredGpus, NodeSearch } from '@coxswain/job-planning';
-import type { ClusterScheduler } from '@coxswain/scheduling';
+import type { ClusterScheduler, PriorityClassFacts } from '@coxswain/scheduling';
 import type { EndArbiter } from '../arbiter/end-arbiter.ts';
 import type { Decision } from '../decide/decision.ts';
 import type { NodeNotice } from '../notices/node-notices.ts';
@@ -68,6 +68,8 @@ export interface JobView {
   findJob(key: string): TrainingJob | undefined;
   podsOf(job: TrainingJob): readonly ObservedPod[];
   placementsOf(job: TrainingJob): readonly Placement[];
+  /** Every PriorityClass of the cluster; absent: this process reads none. */
+  readonly priorityClasses?: () => readonly PriorityClassFacts[];
   checkpointsOf(job: TrainingJob): readonly Checkpoint[];
   /** State of each node for a job of that namespace; a node that the cache lacks counts as gone. */
   nodeStates(names: readonly string[], namespace?: string): ReadonlyMap<string, NodeState>;

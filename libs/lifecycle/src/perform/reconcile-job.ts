@@ -133,6 +133,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       pods,
       placements,
       checkpoints: view.checkpointsOf(job),
+      ...(view.priorityClasses === undefined ? {} : { priorityClasses: view.priorityClasses() }),
       capacity: () => {
         const capacity = scheduler.capacityFor(job.metadata.uid, demandOf(runtime));
         ({ version } = capacity);

@@ -28,6 +28,10 @@ export interface JobRecord {
   readonly notBefore: string | undefined;
   /** RFC 3339: since when this run of the job asks for GPUs. */
   readonly askedAt: string | undefined;
+  /** undefined: 0. */
+  readonly priority: TrainingJobStatus['priority'];
+  /** undefined: the job has no limit of its run's time. */
+  readonly runtime: TrainingJobStatus['runtime'];
   readonly plan: TrainingJobStatus['plan'];
   readonly progress: TrainingJobStatus['progress'];
   readonly checkpoint: TrainingJobStatus['checkpoint'];
@@ -45,7 +49,14 @@ export interface JobRecord {
   readonly terminal: Terminal | undefined;
 }
 
-const TERMINAL_FAILURES = [...GIVE_UPS, 'DoNotRestart', 'NothingTrained', 'Cancelled', 'NameConflict'] as const;
+const TERMINAL_FAILURES = [
+  ...GIVE_UPS,
+  'DoNotRestart',
+  'NothingTrained',
+  'Cancelled',
+  'MaxRuntimeReached',
+  'NameConflict',
+] as const;
 
 /** The final state of a job. */
 export type Terminal =
@@ -85,6 +96,8 @@ function readRecord(job: TrainingJob): JobRecord {
     failures: parsed(raw.failures, shape.failures),
     notBefore: parsed(raw.notBefore, shape.notBefore),
     askedAt: parsed(raw.askedAt, shape.askedAt),
+    priority: parsed(raw.priority, shape.priority),
+    runtime: parsed(raw.runtime, shape.runtime),
     plan: parsed(raw.plan, shape.plan),
     progress: parsed(raw.progress, shape.progress),
     checkpoint: parsed(raw.checkpoint, shape.checkpoint),

@@ -12,6 +12,12 @@ describe('a quota and a job of 8 GPUs in 2 pods', () => {
     ['is no obstacle if it has room', quota({ hard: { [GPUS]: '8', pods: '2' } }), []],
     ['is one for ever if it is smaller than the job', quota({ hard: { [GPUS]: '7' } }), [['gpus', true]]],
     ['is one for now if others use it', quota({ hard: { [GPUS]: '16' } }, { [GPUS]: '9' }), [['gpus', false]]],
+    ['is one for ever if it is zero', quota({ hard: { [GPUS]: '0' } }), [['gpus', true]]],
+    [
+      'is one for now if it was lowered below what runs',
+      quota({ hard: { [GPUS]: '16' } }, { [GPUS]: '24' }),
+      [['gpus', false]],
+    ],
     ['counts pods too', quota({ hard: { pods: '1' } }), [['pods', true]]],
     ['counts pod objects too', quota({ hard: { 'count/pods': '10' } }, { 'count/pods': '9' }), [['pods', false]]],
     ['is left out if it has a scope', quota({ hard: { pods: '0' }, scopes: ['BestEffort'] }), []],

@@ -10,7 +10,7 @@ import {
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { keyOf, type KubeObject } from '@coxswain/kube';
 import type { EndArbiter } from '@coxswain/lifecycle';
-import type { ClusterScheduler } from '@coxswain/scheduling';
+import type { ClusterScheduler, PriorityClassFacts } from '@coxswain/scheduling';
 import { TrainingJobReconciler, type ReconcilerOptions } from '../training-job.reconciler.ts';
 import { createInMemoryScheduler } from './in-memory-scheduler.ts';
 import { InMemoryCluster } from './in-memory-cluster.ts';
@@ -41,6 +41,7 @@ export class ReconcilerWorld {
   reports: Partial<Pick<ReconcilerOptions, 'verdictsOf' | 'findingsOf' | 'readEvidence' | 'progressOf' | 'hearing'>> =
     {};
   readonly #arbiter: EndArbiter | undefined;
+  priorityClasses: readonly PriorityClassFacts[] = [];
   leaderTerm = 1;
   nowMs = Date.parse('2026-01-01T00:00:00Z');
   store: InMemoryTrainingJobStore;
@@ -87,6 +88,7 @@ export class ReconcilerWorld {
       scheduler,
       clock: { now: () => new Date(this.nowMs), monotonicMs: () => this.nowMs },
       leaderTerm: () => this.leaderTerm,
+      priorityClasses: () => this.priorityClasses,
       reportAgesMsOf: () => new Map(),
       launchersOf: () => new Map(),
       timeouts: {},
