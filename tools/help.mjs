@@ -40,6 +40,8 @@ export const SCRIPTS = {
     'health:group-verdicts': 'how often the nodes of a group would be replaced wrongly; -- --seeds N',
     'health:clean-days': 'how often ranks of a clean job of 16,384 are accused; -- --days N --step-sec N',
     'simulate:validate': 'simulated weeks beside what was published of real ones, some minutes; -- --seeds N',
+    'schedule:bench':
+      'a month of jobs on 512 nodes under the scheduler and under rules of others, some minutes; -- --seed N, -- --help',
     'fabric-page:bench':
       'how fast the page of 10,000 nodes is drawn in a browser, after npm run build; -- --pictures FOLDER',
     'gang:bench': 'what the operator costs at scale: gangs of thousands of pods on a real control plane; -- --help',

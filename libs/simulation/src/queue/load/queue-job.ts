@@ -1,0 +1,41 @@
+/** What a queue of jobs is made of. Times are milliseconds since the beginning of the simulation. */
+
+/** A job as a scheduling rule and the simulation see it. */
+export interface QueueJob {
+  readonly uid: string;
+  readonly namespace: string;
+  /** Number of pods; each has a node of its own or a part of one. */
+  readonly pods: number;
+  readonly gpusPerPod: number;
+  /** Higher values come first; all jobs of generated months have 0. */
+  readonly priority: number;
+  readonly submitMs: number;
+  /** How long it really holds its GPUs. No rule reads this but those that are named exact. */
+  readonly runMs: number;
+  /** How long it is expected to run, and its latest expected end; absent: unknown. */
+  readonly predicted?: { readonly runMs: number; readonly latestMs: number };
+}
+
+/** Nodes with equal numbers of GPUs. */
+export interface QueueCluster {
+  readonly nodes: number;
+  readonly gpusPerNode: number;
+}
+
+/** A job that holds these nodes, one pod on each; `nodes` are numbers from 0. */
+export interface StartedJob {
+  readonly job: QueueJob;
+  readonly nodes: readonly number[];
+}
+
+/** Nodes that a rule keeps for a job from `startMs` on. */
+export interface QueuePromise {
+  readonly jobUid: string;
+  readonly startMs: number;
+  readonly nodes: readonly number[];
+}
+
+/** GPUs of all pods. */
+export function gpusOfJob({ pods, gpusPerPod }: Pick<QueueJob, 'pods' | 'gpusPerPod'>): number {
+  return pods * gpusPerPod;
+}

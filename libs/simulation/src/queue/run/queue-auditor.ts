@@ -1,0 +1,140 @@
+import { gpusOfJob, type QueueCluster, type QueueJob, type QueuePromise, type StartedJob } from '../load/queue-job.ts';
+import type { JobOutcome } from './simulate-queue.ts';
+
+/** Kinds of broken invariants. */
+export const VIOLATIONS = ['nodeGivenTwice', 'promisedTwice', 'promiseBroken', 'promiseMovedLater', 'starved'] as const;
+/** One entry of {@link VIOLATIONS}. */
+export type Violation = (typeof VIOLATIONS)[number];
+
+/** What the auditor found. */
+export interface AuditReport {
+  readonly counts: Readonly<Record<Violation, number>>;
+  /** The first of each kind, in a sentence. */
+  readonly examples: readonly string[];
+  /** For each job that had a promise and started: its first promise, and when it started, in milliseconds. */
+  readonly promises: readonly KeptPromise[];
+}
+
+/** A first promise against the real start. */
+export interface KeptPromise {
+  readonly jobUid: string;
+  readonly promisedAtMs: number;
+  readonly promisedStartMs: number;
+  readonly startMs: number;
+}
+
+/**
+ * Watches a run by itself: it knows jobs, nodes and starts, and no rule. It checks that GPUs of a node are given once, that no node is promised
+ * twice, that no job starts on nodes promised to another unless it is expected to end in time, that no start of another job moves a promise
+ * later, and that no job waits beyond a bound while a smaller, younger one of at most its priority starts.
+ */
+export class QueueAuditor {
+  readonly #cluster: QueueCluster;
+  readonly #starvationMs: number;
+  readonly #used: number[];
+  readonly #counts: Record<Violation, number>;
+  readonly #examples: string[] = [];
+  /** Promises as last observed, by job. */
+  #promises: ReadonlyMap<string, QueuePromise> = new Map();
+  readonly #first = new Map<string, { readonly promisedAtMs: number; readonly promisedStartMs: number }>();
+
+  constructor({ cluster, starvationMs }: { readonly cluster: QueueCluster; readonly starvationMs: number }) {
+    this.#cluster = cluster;
+    this.#starvationMs = starvationMs;
+    this.#used = Array.from({ length: cluster.nodes }, () => 0);
+    this.#counts = { nodeGivenTwice: 0, promisedTwice: 0, promiseBroken: 0, promiseMovedLater: 0, starved: 0 };
+  }
+
+  started({ job, nodes }: StartedJob, nowMs: number): void {
+    const isWrongCount = nodes.length !== job.pods || new Set(nodes).size !== nodes.length;
+    if (isWrongCount) this.#add('nodeGivenTwice', `${job.uid} has ${job.pods} pods and got nodes ${nodes.join(', ')}`);
+    for (const node of nodes) {
+      const used = (this.#used[node] ?? Infinity) + job.gpusPerPod;
+      this.#used[node] = used;
+      if (used > this.#cluster.gpusPerNode)
+        this.#add('nodeGivenTwice', `${job.uid} starts on node ${node}, of which ${used} GPUs are used then`);
+    }
+    this.#checkPromised({ job, nodes }, nowMs);
+  }
+
+  ended({ job, nodes }: StartedJob): void {
+    for (const node of nodes) this.#used[node] = (this.#used[node] ?? 0) - job.gpusPerPod;
+  }
+
+  /** Promises before a pass or after it. */
+  observe(promises: readonly QueuePromise[], nowMs: number): void {
+    for (const { jobUid, startMs } of promises)
+      if (!this.#first.has(jobUid)) this.#first.set(jobUid, { promisedAtMs: nowMs, promisedStartMs: startMs });
+    const nodes = promises.flatMap((promise) => promise.nodes);
+    if (new Set(nodes).size !== nodes.length) {
+      const twice = nodes.find((node, index) => nodes.indexOf(node) !== index);
+      this.#add('promisedTwice', `node ${twice} is promised to two jobs`);
+    }
+    this.#promises = new Map(promises.map((promise) => [promise.jobUid, promise]));
+  }
+
+  /** Promises right after the start of a job: none may be later than before. */
+  observeAfterStart(
+    promises: readonly QueuePromise[],
+    { by, nowMs }: { readonly by: QueueJob; readonly nowMs: number },
+  ): void {
+    for (const { jobUid, startMs } of promises) {
+      const before = this.#promises.get(jobUid)?.startMs;
+      if (before !== undefined && startMs > before)
+        this.#add(
+          'promiseMovedLater',
+          `the start of ${by.uid} moved the promise to ${jobUid} from ${before} to ${startMs} ms`,
+        );
+    }
+    this.observe(promises, nowMs);
+  }
+
+  report(outcomes: readonly JobOutcome[]): AuditReport {
+    this.#checkStarvation(outcomes);
+    const promises = outcomes.flatMap(({ job, startMs }) => {
+      const first = this.#first.get(job.uid);
+      return first === undefined || startMs === undefined ? [] : [{ jobUid: job.uid, ...first, startMs }];
+    });
+    return { counts: this.#counts, examples: this.#examples, promises };
+  }
+
+  /** A job of higher priority is not bound by promises to others. */
+  #checkPromised({ job, nodes }: StartedJob, nowMs: number): void {
+    const latestMs = job.predicted === undefined ? Infinity : nowMs + job.predicted.latestMs;
+    for (const promise of this.#promises.values()) {
+      if (promise.jobUid === job.uid || latestMs <= promise.startMs) continue;
+      const shared = promise.nodes.find((node) => nodes.includes(node));
+      if (shared !== undefined)
+        this.#add(
+          'promiseBroken',
+          `${job.uid} starts on node ${shared}, promised to ${promise.jobUid}, and may end after its start`,
+        );
+    }
+  }
+
+  #checkStarvation(outcomes: readonly JobOutcome[]): void {
+    for (const { job, startMs = Infinity } of outcomes) {
+      const fromMs = job.submitMs + this.#starvationMs;
+      if (startMs <= fromMs) continue;
+      const overtaker = outcomes.find(
+        (other) =>
+          other.startMs !== undefined &&
+          other.startMs > fromMs &&
+          other.startMs < startMs &&
+          other.job.submitMs > job.submitMs &&
+          other.job.priority <= job.priority &&
+          gpusOfJob(other.job) < gpusOfJob(job),
+      );
+      if (overtaker !== undefined)
+        this.#add(
+          'starved',
+          `${job.uid} of ${job.pods} pods waited while the younger ${overtaker.job.uid} of ${overtaker.job.pods} pods started`,
+        );
+    }
+  }
+
+  #add(kind: Violation, sentence: string): void {
+    if (this.#counts[kind] === 0) this.#examples.push(`${kind}: ${sentence}`);
+    this.#counts[kind] += 1;
+  }
+}

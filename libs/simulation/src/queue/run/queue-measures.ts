@@ -1,0 +1,114 @@
+import { gpusOfJob, type QueueCluster } from '../load/queue-job.ts';
+import type { Violation } from './queue-auditor.ts';
+import type { JobOutcome, QueueRun } from './simulate-queue.ts';
+
+/** Waits of the jobs of one class, in hours; null: none of them started. */
+export interface WaitMeasure {
+  readonly jobs: number;
+  readonly meanHours: number | null;
+  readonly p50Hours: number | null;
+  readonly p90Hours: number | null;
+  readonly longestHours: number | null;
+}
+
+/** What a run is judged by. */
+export interface QueueMeasures {
+  readonly jobs: number;
+  readonly neverStarted: number;
+  /** Share of the GPU time of the window that jobs held. */
+  readonly utilisation: number;
+  readonly oneNode: WaitMeasure;
+  /** Jobs of at least a quarter of the cluster. */
+  readonly largest: WaitMeasure;
+  /** By number of pods, up to each power of two. */
+  readonly byPods: readonly (WaitMeasure & { readonly upToPods: number })[];
+  /** Errors of first promises as a share of the promised wait, at least 10 min; null: nothing was promised. */
+  readonly promises: {
+    readonly count: number;
+    readonly errorP50: number;
+    readonly errorP90: number;
+    readonly lateP90: number;
+  } | null;
+  readonly violations: Readonly<Record<Violation, number>>;
+  readonly examples: readonly string[];
+  readonly decisions: number;
+  readonly meanDecisionMs: number;
+  readonly p99DecisionMs: number;
+  readonly slowestDecisionMs: number;
+}
+
+const HOUR_MS = 3_600_000;
+const LEAST_WAIT_MS = 600_000;
+
+/** `windowMs`: the time in which jobs are submitted; utilisation is that of this time. */
+export function measureRun(
+  { outcomes, audit, decisionMs }: QueueRun,
+  { cluster, windowMs }: { readonly cluster: QueueCluster; readonly windowMs: number },
+): QueueMeasures {
+  const slowest = decisionMs.toSorted((one, other) => one - other);
+  return {
+    jobs: outcomes.length,
+    neverStarted: outcomes.filter(({ startMs }) => startMs === undefined).length,
+    utilisation: utilisation(outcomes, { cluster, windowMs }),
+    oneNode: waits(outcomes.filter(({ job }) => job.pods === 1)),
+    largest: waits(outcomes.filter(({ job }) => job.pods >= cluster.nodes / 4)),
+    byPods: byPowerOfTwo(outcomes),
+    promises: promiseErrors(audit.promises),
+    violations: audit.counts,
+    examples: audit.examples,
+    decisions: decisionMs.length,
+    meanDecisionMs: decisionMs.reduce((sum, ms) => sum + ms, 0) / Math.max(1, decisionMs.length),
+    p99DecisionMs: quantile(slowest, 0.99) ?? 0,
+    slowestDecisionMs: slowest.at(-1) ?? 0,
+  };
+}
+
+function utilisation(
+  outcomes: readonly JobOutcome[],
+  { cluster, windowMs }: { readonly cluster: QueueCluster; readonly windowMs: number },
+): number {
+  const heldMs = outcomes.reduce((sum, { job, startMs = windowMs, endMs = windowMs }) => {
+    return sum + gpusOfJob(job) * Math.max(0, Math.min(endMs, windowMs) - startMs);
+  }, 0);
+  return heldMs / (cluster.nodes * cluster.gpusPerNode * Math.max(1, windowMs));
+}
+
+function byPowerOfTwo(outcomes: readonly JobOutcome[]): QueueMeasures['byPods'] {
+  const classOf = ({ job }: JobOutcome): number => 2 ** Math.ceil(Math.log2(job.pods));
+  return [...Map.groupBy(outcomes, classOf)]
+    .toSorted(([one], [other]) => one - other)
+    .map(([upToPods, inClass]) => ({ upToPods, ...waits(inClass) }));
+}
+
+function waits(outcomes: readonly JobOutcome[]): WaitMeasure {
+  const hours = outcomes
+    .flatMap(({ job, startMs }) => (startMs === undefined ? [] : (startMs - job.submitMs) / HOUR_MS))
+    .toSorted((one, other) => one - other);
+  return {
+    jobs: outcomes.length,
+    meanHours: hours.length === 0 ? null : hours.reduce((sum, hour) => sum + hour, 0) / hours.length,
+    p50Hours: quantile(hours, 0.5) ?? null,
+    p90Hours: quantile(hours, 0.9) ?? null,
+    longestHours: hours.at(-1) ?? null,
+  };
+}
+
+function promiseErrors(promises: QueueRun['audit']['promises']): QueueMeasures['promises'] {
+  if (promises.length === 0) return null;
+  const errors = promises.map(({ promisedAtMs, promisedStartMs, startMs }) => {
+    return (startMs - promisedStartMs) / Math.max(LEAST_WAIT_MS, promisedStartMs - promisedAtMs);
+  });
+  const ascending = (values: readonly number[]): readonly number[] => values.toSorted((one, other) => one - other);
+  const absolute = ascending(errors.map(Math.abs));
+  return {
+    count: promises.length,
+    errorP50: quantile(absolute, 0.5) ?? 0,
+    errorP90: quantile(absolute, 0.9) ?? 0,
+    lateP90: Math.max(0, quantile(ascending(errors), 0.9) ?? 0),
+  };
+}
+
+/** By nearest rank, of ascending values. */
+function quantile(ascending: readonly number[], share: number): number | undefined {
+  return ascending[Math.max(0, Math.ceil(share * ascending.length) - 1)];
+}
