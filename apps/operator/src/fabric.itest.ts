@@ -132,6 +132,18 @@ describe('the Fabric resource on a real API server', () => {
       FABRIC_NAME,
       /must have nodes or a non-empty nodeSelector/,
     ],
+    [
+      'a window that ends before it begins',
+      { windows: [{ name: 'w', nodes: ['n'], from: '2026-12-02T00:00:00Z', until: '2026-12-01T23:59:59+00:00' }] },
+      FABRIC_NAME,
+      /until must be after from/,
+    ],
+    [
+      'a window at no time',
+      { windows: [{ name: 'w', nodes: ['n'], from: 'tomorrow', until: '2026-12-02T00:00:00Z' }] },
+      FABRIC_NAME,
+      /windows\[0\]\.from/,
+    ],
     ['a name that no label can have', { overrides: [{ nodes: ['n'], island: 'a b' }] }, FABRIC_NAME, /island/],
   ])('%s is refused', async (_sentence, spec, name, why) => {
     const { status, body } = await applyFabric(spec, name);

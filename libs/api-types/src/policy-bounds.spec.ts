@@ -264,6 +264,18 @@ describe('a rejection', () => {
       'overrides.0: must have nodes or a non-empty nodeSelector',
     ],
     [
+      'a window that ends before it begins',
+      FabricSpec,
+      { windows: [{ name: 'w', nodes: ['n'], from: '2026-12-02T00:00:00Z', until: '2026-12-01T23:59:59Z' }] },
+      'windows.0.until: must be after from',
+    ],
+    [
+      'a window at no time',
+      FabricSpec,
+      { windows: [{ name: 'w', nodes: ['n'], from: 'tomorrow', until: '2026-12-02T00:00:00Z' }] },
+      'windows.0.from: must be a time such as 2026-12-01T22:00:00Z',
+    ],
+    [
       'a mark without a key',
       DisruptionNoticeRule,
       { name: 'spot' },
