@@ -35,6 +35,7 @@ import {
   PlanList,
   Project,
   ProjectCreate,
+  ProjectPatch,
   ProjectLimitList,
   RecordedFabric,
   ProjectList,
@@ -115,6 +116,7 @@ const ANSWERS = [
 ];
 const REQUESTS = [
   ProjectCreate,
+  ProjectPatch,
   ApiTokenCreate,
   ApiTokenRotate,
   WebhookCreate,
@@ -237,6 +239,8 @@ const ROOTS = `type Query {
 type Mutation {
   "Cluster administrators only."
   createProject(input: ProjectCreateInput!, idempotencyKey: String): Project
+  "Cluster administrators only: which PriorityClasses jobs of the project may name."
+  updateProject(project: String!, input: ProjectPatchInput!): Project
   "The token is shown this once."
   createToken(project: String!, input: ApiTokenCreateInput!): ApiTokenCreated
   "A successor of the same name and role; the old token stays good for a while."

@@ -34,6 +34,7 @@ import {
   Project,
   ProjectLimitList,
   ProjectList,
+  type ProjectPatch,
   RankMap,
   RecordedFabric,
   SignInMethods,
@@ -257,6 +258,11 @@ export class ApiClient {
     idempotencyKey?: string,
   ): Promise<Project> {
     return this.#make(Project, '/v1/projects', { body, idempotencyKey });
+  }
+
+  /** Changes which PriorityClasses jobs of the project may name. */
+  updateProject(name: string, body: ProjectPatch): Promise<Project> {
+    return this.#json(Project, projectPath(name), { method: 'PATCH', body });
   }
 
   auditPage(

@@ -102,7 +102,7 @@ export {
   ThreadStack,
 } from './stacks.ts';
 export { JOB_STATES, JobState, TrainingJobStatus } from './training-job.ts';
-export { ObjectName } from './field-names.ts';
+export { ObjectName, PriorityClassName } from './field-names.ts';
 export { describeSecrets, placeOf, SECRET_PREFIX } from './secret-references.ts';
 export type { SecretFile, SecretVariable } from './secret-references.ts';
 export { plainSecrets } from './plain-secrets.ts';
@@ -364,6 +364,7 @@ export {
   ProjectLimit,
   ProjectLimitList,
   ProjectList,
+  ProjectPatch,
   RankMap,
   RankPlace,
   type RankNode,

@@ -15,6 +15,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   'GET /v1/projects': 'projects',
   'POST /v1/projects': 'createProject',
   'GET /v1/projects/{project}': 'project',
+  'PATCH /v1/projects/{project}': 'updateProject',
   'GET /v1/projects/{project}/limits': 'projectLimits',
   'GET /v1/projects/{project}/gpus': 'gpus',
   'GET /v1/projects/{project}/tokens': 'tokens',
