@@ -18,7 +18,6 @@ import { QueueSnapshots } from './queue-snapshots.ts';
     {
       provide: QueueSnapshots,
       inject: [QUEUE_RECORDS, SeenNodes, GpuCountsService, CLOCK],
-      // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
       useFactory: (records: QueueRecords, nodes: SeenNodes, counts: GpuCountsService, clock: WallClock) =>
         new QueueSnapshots({ records, nodes, counts, clock }),
     },

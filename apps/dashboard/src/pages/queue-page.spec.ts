@@ -22,11 +22,12 @@ const event: QueueEvent = { kind: 'End', job: null, gpus: 512, ...start, nodesHe
 const starts = {
   ...{ count: 0, medianErrorSeconds: null, p90ErrorSeconds: null, medianErrorPct: null, p90ErrorPct: null, items: [] },
 };
+const USE = { project: 'research', heldGpus: 96, waitingJobs: 1, waitingGpus: 1_024, quotaGpus: 128 };
 const queue = (changes: Partial<Queue> = {}): Queue => ({
   ...{ asOf: AS_OF, totalGpus: 2_048, freeGpus: 8, waitingJobs: 2, waitingGpus: 1_032, oldestWaitSeconds: 10_800 },
   ...{ problem: null, items: [mine, { ...mine, position: 2, job: null, start: null }], hasMore: false },
   ...{ timelineUntil: '2026-01-11T00:00:00.000Z', timeline: [event], hasMoreEvents: false, starts },
-  use: [{ project: 'research', heldGpus: 96, waitingJobs: 1, waitingGpus: 1_024, quotaGpus: 128 }],
+  use: [USE],
   ...changes,
 });
 const page = (answer?: unknown) =>
@@ -57,7 +58,7 @@ it.each<[string, unknown, string]>([
     'starts on held nodes, 512 GPUs',
   ],
   ['has use against quota', queue(), 'research 96 of 128'],
-  ['has use without a quota', queue({ use: [{ ...queue().use[0]!, quotaGpus: null }] }), 'research 96 no quota'],
+  ['has use without a quota', queue({ use: [{ ...USE, quotaGpus: null }] }), 'research 96 no quota'],
   ['says that more jobs wait', queue({ hasMore: true }), '2 jobs are shown; coxswain queue --limit 2000 lists more.'],
   [
     'has fewer events than there are',
