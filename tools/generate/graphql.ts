@@ -24,6 +24,7 @@ import {
   IncidentList,
   JobGoodput,
   JobStacks,
+  JobStart,
   JobList,
   JOB_ORDERS,
   CheckpointAdopt,
@@ -37,6 +38,7 @@ import {
   ProjectCreate,
   ProjectPatch,
   ProjectLimitList,
+  Queue,
   RecordedFabric,
   ProjectList,
   RankMap,
@@ -99,6 +101,8 @@ const ANSWERS = [
   CheckpointDetail,
   CheckpointVerifyRequest,
   JobGoodput,
+  JobStart,
+  Queue,
   JobStacks,
   IncidentList,
   StoredLayout,
@@ -168,6 +172,10 @@ const ROOTS = `type Query {
   projectLimits(project: String!): ProjectLimitList
   "GPUs of the cluster and how many are free, by type."
   gpus(project: String!): GpuCounts
+  "Jobs that wait for GPUs, in order, with expected starts; jobs of other projects have no names. Project \\"-\\": every project (administrators). limit: 1 to 2000, default 200."
+  queue(project: String!, limit: Int): Queue
+  "When a job is expected to start, and what would let it start earlier."
+  jobStart(project: String!, jobId: ID!): JobStart
   "Those that are good and those that expired in the last week, newest first; never their secrets."
   tokens(project: String!): ApiTokenList
   "Endpoints that receive the events of the project's jobs, newest first; secrets are never returned."

@@ -24,6 +24,7 @@ export const FOLDER_ORDER = {
     'webhooks',
     'projects',
     'renderings',
+    'queue',
     'goodput',
     'incidents',
     'checkpoints',
@@ -70,7 +71,7 @@ export const FOLDER_ORDER = {
     'options',
     'cli-error.ts',
   ],
-  'apps/dashboard': ['pages', 'components', 'checkpoints', 'fabric', 'plans', 'job', 'jobs'],
+  'apps/dashboard': ['pages', 'components', 'checkpoints', 'fabric', 'plans', 'job', 'jobs', 'queue'],
   'apps/launcher': [
     // the life of one pod
     'pod',
@@ -177,7 +178,7 @@ export const FOLDER_ORDER = {
     'record',
   ],
   // order of waiting jobs; free capacity and refusals; reservations; what the scheduler reads of the cluster; what a gang asks for
-  'libs/scheduling': ['forecast', 'order', 'capacity', 'reservations', 'scheduler-view.ts', 'gang-request.ts'],
+  'libs/scheduling': ['forecast', 'times', 'order', 'capacity', 'reservations', 'scheduler-view.ts', 'gang-request.ts'],
   'dev/local-cluster': ['system', 'kwok', 'kubernetes', 'postgres', 'programs', 'process'],
   'libs/planner': [
     'questions',

@@ -28,6 +28,7 @@ import {
   JobList,
   JobRendering,
   JobStacks,
+  JobStart,
   type JobSummary,
   PlanAccuracy,
   PlanList,
@@ -35,6 +36,7 @@ import {
   ProjectLimitList,
   ProjectList,
   type ProjectPatch,
+  Queue,
   RankMap,
   RecordedFabric,
   SignInMethods,
@@ -224,6 +226,16 @@ export class ApiClient {
   /** GPUs of the cluster, and how many are free. */
   gpus(project: string): Promise<GpuCounts> {
     return this.#json(GpuCounts, `${projectPath(project)}/gpus`);
+  }
+
+  /** Jobs that wait for GPUs, in order; those of other projects have no names. */
+  queue(project: string, query: { readonly limit?: number | undefined } = {}): Promise<Queue> {
+    return this.#json(Queue, `${projectPath(project)}/queue${search(query)}`);
+  }
+
+  /** When a job is expected to start, and what would let it start earlier. */
+  jobStart(reference: JobReference): Promise<JobStart> {
+    return this.#json(JobStart, `${jobPath(reference)}/start`);
   }
 
   /** What the job would wait for; nothing is submitted. */

@@ -34,6 +34,23 @@ export {
 } from './failure-policy.ts';
 export { END_BASES, type EndBasis, type ExpectedStart } from './expected-start.ts';
 export { type FailureJudgement, FailureTally, GIVE_UPS } from './failure-record.ts';
+export {
+  JobStart,
+  MAX_PAST_STARTS,
+  MAX_QUEUE_EVENTS,
+  MAX_QUEUE_JOBS,
+  MAX_QUEUE_USES,
+  type PastStart,
+  PastStarts,
+  Queue,
+  type QueueConstraint,
+  type QueueEvent,
+  type QueueJob,
+  type QueueJobName,
+  type QueueStart,
+  type QueueUse,
+  type StartChange,
+} from './queue.ts';
 export type { OwnerReference } from './metadata.ts';
 export { ATTEMPT_REASONS, type AttemptReason } from './attempt-reasons.ts';
 export {

@@ -78,6 +78,8 @@ import { TrainingJobSpec } from './training-job-spec.ts';
  * DELETE …/checkpoints/{uid}                                  → 204               (adopted ones: the object goes, the files stay)
  * GET    …/jobs/{jobId}/incidents?kind&state&node&pageSize&pageToken → IncidentList (newest first; incident.ts)
  * GET    /v1/projects/{project}/incidents?…                    → IncidentList      (of all its jobs)
+ * GET    …/jobs/{jobId}/start                                 → JobStart          (expected start, and what would let it start earlier; queue.ts)
+ * GET    /v1/projects/{project}/queue?limit                    → Queue             (jobs that wait, in order; those of other projects without names; queue.ts)
  * GET    …/jobs/{jobId}/goodput                               → JobGoodput        (where its GPU-seconds went; goodput.ts)
  * GET    …/jobs/{jobId}/logs?rank&attempt&tailLines&follow      text/plain; what the attempt recorded where the pod is gone
  * POST   …/jobs/{jobId}/stacks?rank                           → JobStacks         (current stack traces of its ranks; stacks.ts)

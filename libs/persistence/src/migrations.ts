@@ -28,6 +28,7 @@ import { RecordWhatRetentionDecided1795898700000 } from '../../../migrations/202
 import { FindCheckpointsOfACluster1795900200000 } from '../../../migrations/20261128211000-find-checkpoints-of-a-cluster.ts';
 import { FindAttemptsByTheirCheckpoint1795910700000 } from '../../../migrations/20261129000500-find-attempts-by-their-checkpoint.ts';
 import { LetProjectsUsePriorityClasses1795919400000 } from '../../../migrations/20261129023000-let-projects-use-priority-classes.ts';
+import { RecordFirstExpectedStarts1795919700000 } from '../../../migrations/20261129023500-record-first-expected-starts.ts';
 import { RecordProgressOfCheckpoints1795906800000 } from '../../../migrations/20261128230000-record-progress-of-checkpoints.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
@@ -63,4 +64,5 @@ export const MIGRATIONS = [
   RecordProgressOfCheckpoints1795906800000,
   FindAttemptsByTheirCheckpoint1795910700000,
   LetProjectsUsePriorityClasses1795919400000,
+  RecordFirstExpectedStarts1795919700000,
 ] as const;

@@ -14,6 +14,7 @@ export { timeline, type TimelineEvent } from './forecast/timeline.ts';
 export type { GangRequest, PlacementRefusal } from './gang-request.ts';
 export { type PodDemand, quotaObstacles, type QuotaObject, quotaSentence } from './capacity/quota-obstacles.ts';
 export { inOrder, type Servings, servingsOf } from './order/in-order.ts';
+export { type QueueFigures, queueFigures } from './order/queue-figures.ts';
 export { isWaitingForCapacity, waitingSince } from './order/waiting-jobs.ts';
 export { isRecordedPlacement, placementSha256 } from './reservations/recorded-placement.ts';
 export { isOverdue, type PredictedEnd, predictedEnd } from './times/predicted-end.ts';

@@ -18,6 +18,8 @@ const FIELDS: Readonly<Record<string, string>> = {
   'PATCH /v1/projects/{project}': 'updateProject',
   'GET /v1/projects/{project}/limits': 'projectLimits',
   'GET /v1/projects/{project}/gpus': 'gpus',
+  'GET /v1/projects/{project}/queue': 'queue',
+  'GET /v1/projects/{project}/jobs/{jobId}/start': 'jobStart',
   'GET /v1/projects/{project}/tokens': 'tokens',
   'POST /v1/projects/{project}/tokens': 'createToken',
   'POST /v1/projects/{project}/tokens/{tokenId}/rotate': 'rotateToken',

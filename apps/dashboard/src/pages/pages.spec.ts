@@ -216,6 +216,7 @@ describe('the whole page', () => {
 
   it.each<[string, string, string]>([
     ['jobs', '/', 'Reading jobs…'],
+    ['the queue', '/queue', 'Reading the queue…'],
     ['predictions', '/predictions', 'Reading predictions…'],
     ['the fabric', '/fabric', 'Reading the fabric…'],
     ['a job', '/projects/research/jobs/j', 'Reading the job…'],
@@ -227,9 +228,9 @@ describe('the whole page', () => {
   });
 
   it.each<[WhoAmI['role'], string]>([
-    ['submitter', 'Jobs Checkpoints Predictions ada · submitter Sign out'],
-    ['admin', 'Jobs Checkpoints Predictions ada · admin Sign out'],
-    ['clusterAdmin', 'Jobs Checkpoints Predictions Fabric ada · clusterAdmin Sign out'],
+    ['submitter', 'Jobs Queue Checkpoints Predictions ada · submitter Sign out'],
+    ['admin', 'Jobs Queue Checkpoints Predictions ada · admin Sign out'],
+    ['clusterAdmin', 'Jobs Queue Checkpoints Predictions Fabric ada · clusterAdmin Sign out'],
   ])('offers a %s: %s', (role, words) => {
     expect(app('/nowhere', { role })).toContain(words);
   });
