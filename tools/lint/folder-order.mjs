@@ -176,8 +176,9 @@ export const FOLDER_ORDER = {
     'notices',
     'record',
   ],
-  // order of waiting jobs; free capacity and refusals; reservations; what the scheduler reads of the cluster; what a gang asks for
-  'libs/scheduling': ['order', 'capacity', 'reservations', 'scheduler-view.ts', 'gang-request.ts'],
+  // nodes that are held for the first in line; order of waiting jobs; predicted ends; free capacity and refusals; reservations; what the scheduler
+  // reads of the cluster; what a gang asks for
+  'libs/scheduling': ['promises', 'order', 'times', 'capacity', 'reservations', 'scheduler-view.ts', 'gang-request.ts'],
   'dev/local-cluster': ['system', 'kwok', 'kubernetes', 'postgres', 'programs', 'process'],
   'libs/planner': [
     'questions',

@@ -1,6 +1,6 @@
 export { ClusterScheduler } from './cluster-scheduler.ts';
 export type { SchedulerView } from './scheduler-view.ts';
-export type { GangRequest, PlacementRefusal } from './gang-request.ts';
+export type { GangRequest, NodeQuestion, PlacementRefusal } from './gang-request.ts';
 export { type PodDemand, quotaObstacles, type QuotaObject, quotaSentence } from './capacity/quota-obstacles.ts';
 export { inOrder, type Servings, servingsOf } from './order/in-order.ts';
 export { priorityOf } from './order/priority.ts';
@@ -8,3 +8,5 @@ export { isWaitingForCapacity, waitingSince } from './order/waiting-jobs.ts';
 export { isRecordedPlacement, placementSha256 } from './reservations/recorded-placement.ts';
 export { isOverdue, type PredictedEnd, predictedEnd } from './times/predicted-end.ts';
 export { meanStepMs, measuredStepMs, startDelayMs } from './times/step-time.ts';
+export { isLongSearch } from './capacity/long-search.ts';
+export type { NodePromise } from './promises/node-promise.ts';

@@ -28,6 +28,7 @@ export interface JobRecord {
   readonly notBefore: string | undefined;
   /** RFC 3339: since when this run of the job asks for GPUs. */
   readonly askedAt: string | undefined;
+  readonly expectedStart: TrainingJobStatus['expectedStart'];
   readonly plan: TrainingJobStatus['plan'];
   readonly progress: TrainingJobStatus['progress'];
   readonly checkpoint: TrainingJobStatus['checkpoint'];
@@ -85,6 +86,7 @@ function readRecord(job: TrainingJob): JobRecord {
     failures: parsed(raw.failures, shape.failures),
     notBefore: parsed(raw.notBefore, shape.notBefore),
     askedAt: parsed(raw.askedAt, shape.askedAt),
+    expectedStart: parsed(raw.expectedStart, shape.expectedStart),
     plan: parsed(raw.plan, shape.plan),
     progress: parsed(raw.progress, shape.progress),
     checkpoint: parsed(raw.checkpoint, shape.checkpoint),
