@@ -28,6 +28,7 @@ export class HeldForOthers {
     this.#parts = parts;
     this.#promises = new NodePromises({
       ...parts,
+      areHeadsKnown: () => this.#heads.isKnown,
       isReserved: (uid) => parts.reservations.reservedFor(uid) !== undefined,
       waiting: () => this.#waiting(),
       holders: (now) => {

@@ -17,6 +17,8 @@ export interface NodePromisesParts {
   readonly view: SchedulerView;
   /** Waiting jobs that have asked for nodes, in the order of their turn. */
   readonly waiting: () => readonly WaitingGang[];
+  /** Whether every job for which the leader before held nodes has asked. Others would get their nodes before. */
+  readonly areHeadsKnown: () => boolean;
   /** Whether this process has reserved nodes for the job of that UID. */
   readonly isReserved: (jobUid: string) => boolean;
   /** Jobs that hold GPUs. */
@@ -174,7 +176,7 @@ export class NodePromises {
   #refresh(): void {
     const { view } = this.#parts;
     const now = view.now?.();
-    if (now === undefined) return;
+    if (now === undefined || !this.#parts.areHeadsKnown()) return;
     const nowMs = view.monotonicMs();
     if (this.#underWay === undefined && this.#isDue(nowMs)) {
       this.#due = 'no';
@@ -235,7 +237,7 @@ export class NodePromises {
             this.#continue(view.monotonicMs());
           },
           () => {
-            this.#underWay = undefined;
+            if (this.#underWay === underWay) this.#underWay = undefined;
             this.#isDueSoon();
           },
         );

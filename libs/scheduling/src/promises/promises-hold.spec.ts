@@ -1,3 +1,4 @@
+import { findNodes } from '@coxswain/fabric';
 import fc from 'fast-check';
 import { VirtualCluster, type VirtualJob } from '../testing/virtual-cluster.ts';
 
@@ -53,6 +54,74 @@ describe('while nodes are held for the first in line', () => {
     expect(cluster.started).toEqual(['long', 'short', 'quick']);
   });
 });
+
+describe('the first in line loses its nodes at once', () => {
+  it.each<[string, Parameters<VirtualCluster['change']>[1]]>([
+    ['when it is suspended', { suspend: true }],
+    ['when it is cancelled', { cancel: true }],
+    ['when it is deleted', 'deleted'],
+  ])('%s', (_sentence, change) => {
+    const cluster = aClusterWithHead();
+    cluster.submit({ name: 'next', pods: 1, minutes: 40 });
+    cluster.change('head', change);
+    expect(cluster.started).toEqual(['long', 'short', 'next']);
+    expect(cluster.promiseFor('head')).toBeUndefined();
+  });
+});
+
+describe('a new leader', () => {
+  it('places no job that comes later before it knows which nodes were held, and then holds them since the same time', () => {
+    const cluster = aClusterWithHead();
+    // The status of the head is written.
+    cluster.reconcile('head');
+    cluster.advance(1);
+    cluster.restart();
+    cluster.submit({ name: 'next', pods: 1, minutes: 40 });
+    expect(cluster.started).toEqual(['long', 'short']);
+    cluster.reconcile('head');
+    cluster.reconcile('next');
+    expect(cluster.started).toEqual(['long', 'short']);
+    expect(cluster.promiseFor('head')?.promisedAt).toEqual(new Date('2026-01-01T00:00:00Z'));
+  });
+
+  it('waits no longer than 30 s for it', () => {
+    const cluster = aClusterWithHead();
+    cluster.reconcile('head');
+    cluster.restart();
+    cluster.submit({ name: 'next', pods: 1, minutes: 40 });
+    // The head does not ask.
+    cluster.minutes = 0.5;
+    cluster.reconcile('next');
+    expect(cluster.started).toEqual(['long', 'short', 'next']);
+  });
+});
+
+it('a search that would take long runs beside, and is made again if it fails', async () => {
+  let searches = 0;
+  const changed: string[] = [];
+  const cluster = new VirtualCluster([1_020], {
+    findNodes: async ({ request, capacity }) => {
+      searches += 1;
+      if (searches === 1) throw new Error('the process ended');
+      return await Promise.resolve(findNodes(request, capacity));
+    },
+    promisesChanged: (uids) => void changed.push(...uids),
+  });
+  cluster.submit({ name: 'long', pods: 1_019, minutes: 100 });
+  cluster.submit({ name: 'head', pods: 2, minutes: 100 });
+  expect(cluster.scheduler.promiseFor('head')).toBe('deriving');
+  await settled();
+  expect(cluster.promiseFor('head')).toBeUndefined();
+  cluster.advance(1);
+  expect(cluster.scheduler.promiseFor('head')).toBe('deriving');
+  await settled();
+  expect([cluster.promiseFor('head')?.gpus.size, changed]).toEqual([2, ['head']]);
+});
+
+/** What was resolved has been answered. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+}
 
 /** Submits the jobs at their times, checks after each event, and runs on until nothing more starts. */
 function run(

@@ -35,7 +35,7 @@ export interface VirtualJob {
 
 /** A cluster whose time is virtual, with the real scheduler: jobs are placed, run and end as an operator would see it. */
 export class VirtualCluster {
-  readonly scheduler: ClusterScheduler;
+  scheduler: ClusterScheduler;
   readonly view: SchedulerView;
   /** Minutes since the beginning. */
   minutes = 0;
@@ -47,7 +47,7 @@ export class VirtualCluster {
   readonly #ends = new Map<string, number>();
 
   /** Nodes of eight GPUs; those of an island are named after it. */
-  constructor(islands: readonly number[]) {
+  constructor(islands: readonly number[], beside: Pick<SchedulerView, 'findNodes' | 'promisesChanged'> = {}) {
     this.#nodes = islands.flatMap((count, island) =>
       Array.from({ length: count }, (_, at) => ({
         name: `n${island}-${at}`,
@@ -57,7 +57,7 @@ export class VirtualCluster {
         ready: true,
       })),
     );
-    this.view = this.#viewOfIt();
+    this.view = { ...this.#viewOfIt(), ...beside };
     this.scheduler = new ClusterScheduler(this.view);
   }
 
@@ -97,6 +97,22 @@ export class VirtualCluster {
     this.reconcile(name);
   }
 
+  /** Another process leads, which remembers nothing. */
+  restart(): void {
+    this.scheduler = new ClusterScheduler(this.view);
+  }
+
+  /** A user changes the job's spec, or deletes it. */
+  change(uid: string, spec: Partial<TrainingJob['spec']> | 'deleted'): void {
+    const before = this.#jobs.get(uid);
+    if (before === undefined) return;
+    const after = spec === 'deleted' ? undefined : { ...before, spec: { ...before.spec, ...spec } };
+    if (after === undefined) this.#jobs.delete(uid);
+    else this.#jobs.set(uid, after);
+    this.scheduler.jobChanged(before, after);
+    this.offer();
+  }
+
   /** Time passes until the next end of a job. */
   nextEnd(): void {
     const [next] = [...this.#ends].sort(([, one], [, other]) => one - other);
@@ -125,7 +141,7 @@ export class VirtualCluster {
   /** The job asks for nodes, as a pass over it does. */
   reconcile(uid: string): void {
     const job = this.#jobs.get(uid);
-    if (job === undefined || this.#placements.has(uid) || job.spec.layout === undefined) return;
+    if (job === undefined || this.#placements.has(uid) || job.spec.layout === undefined || job.spec.suspend) return;
     const request = { layout: job.spec.layout, gpusPerNode: 8 };
     if (this.scheduler.standingRefusal(uid, request) !== undefined) return this.#wait(uid);
     const capacity = this.scheduler.capacityFor(uid);
