@@ -177,8 +177,19 @@ export const FOLDER_ORDER = {
     'notices',
     'record',
   ],
-  // order of waiting jobs; free capacity and refusals; reservations; what the scheduler reads of the cluster; what a gang asks for
-  'libs/scheduling': ['forecast', 'times', 'order', 'capacity', 'reservations', 'scheduler-view.ts', 'gang-request.ts'],
+  // when waiting jobs start; nodes that are held for the first in line; predicted ends; order of waiting jobs; free capacity and refusals; reservations;
+  // what the scheduler reads of the cluster; what a gang asks for
+  'libs/scheduling': [
+    'forecast',
+    'promises',
+    'order',
+    'times',
+    'windows',
+    'capacity',
+    'reservations',
+    'scheduler-view.ts',
+    'gang-request.ts',
+  ],
   'dev/local-cluster': ['system', 'kwok', 'kubernetes', 'postgres', 'programs', 'process'],
   'libs/planner': [
     'questions',

@@ -138,7 +138,10 @@ class RunningOperator implements Operator {
       noticeRules: [...NOTICE_RULES, ...config.noticeRules],
     });
     this.#cache.jobs.cached.onChange((change) => this.#goodput.observe(change));
-    this.#scheduler = createClusterScheduler(this.#cache, clock);
+    this.#scheduler = createClusterScheduler(this.#cache, clock, {
+      findNodes: (question) => this.#jobs.findNodes(question),
+      promisesChanged: (jobUids) => this.#wakeUps.promisesChanged(jobUids),
+    });
     this.#arbiter = createEndArbiter(this.#cache, clock);
     this.#leadership = new Leadership({
       lease: createLease(config, { client: this.#client, clock, log }),
