@@ -384,7 +384,7 @@ describe('bad input is refused with status and sentence:', () => {
     [
       'degrees that do not divide',
       { name: 'x', spec: { ...spec, layout: { tensorParallelDegree: 3 } } },
-      400,
+      422,
       'INVALID_LAYOUT',
       '/spec/layout/tensorParallelDegree',
       /tensorParallelDegree 3 does not divide attentionHeads 4/,
@@ -401,7 +401,7 @@ describe('bad input is refused with status and sentence:', () => {
           layout: { tensorParallelDegree: 32768, dataParallelDegree: 2 },
         },
       },
-      400,
+      422,
       'INVALID_LAYOUT',
       '/spec/layout/dataParallelDegree',
       /65536 GPUs; at most 32768/,

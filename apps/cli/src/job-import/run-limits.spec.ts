@@ -41,7 +41,7 @@ describe('a batch script', () => {
       expect(script(`#SBATCH --time=${time}`).job.spec.maxRuntimeSeconds).toBeUndefined();
   });
 
-  it.each(['qos=high', 'partition=h100'])('with --%s is told of spec.priorityClassName', (option) => {
+  it.each(['qos=high', 'partition=h100'])('with --%s gets a line about spec.priorityClassName', (option) => {
     const line = script(`#SBATCH --${option}`).report.find(({ from }) => from.includes(option));
     expect(line?.todo).toContain('spec.priorityClassName');
   });
@@ -62,7 +62,7 @@ describe('a PyTorchJob', () => {
     expect([job.spec.maxRuntimeSeconds, job.spec.priorityClassName]).toEqual([undefined, undefined]);
   });
 
-  it('with a label of Kueue is told of spec.priorityClassName', () => {
+  it('with a label of Kueue gets a line about spec.priorityClassName', () => {
     const labels = { 'kueue.x-k8s.io/priority-class': 'high' };
     const { report } = importJob([{ ...aPyTorchJob(), metadata: { name: 'train', labels } }]);
     expect(report.find(({ from }) => from.includes('priority-class'))?.todo).toContain('spec.priorityClassName');
