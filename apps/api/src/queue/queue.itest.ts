@@ -7,6 +7,8 @@ import { migratedPostgres } from '../testing/test-database.ts';
 
 const LAYOUT = { tensorParallelDegree: 2, pipelineParallelDegree: 1, dataParallelDegree: 2 };
 const iso = (ms: number): string => new Date(ms).toISOString();
+/** All answers are about the same moment. */
+const NOW = new Date();
 
 /** Two nodes of four GPUs, and a quota of the namespace `research`. */
 const kube = {
@@ -26,6 +28,7 @@ const kube = {
     }),
   get: () => Promise.reject(new Error('the operator has counted nothing')),
   requestStream: () => new Promise(() => undefined),
+  close: () => Promise.resolve(),
 } as unknown as KubeClient;
 
 let postgres: SharedPostgres;
@@ -36,7 +39,11 @@ const ids: Record<string, string> = {};
 
 beforeAll(async () => {
   postgres = migratedPostgres();
-  api = await startApiUnderTest({ databaseUrl: await postgres.createDatabase('queue'), kube });
+  api = await startApiUnderTest({
+    databaseUrl: await postgres.createDatabase('queue'),
+    kube,
+    clock: { now: () => NOW },
+  });
   member = await api.project('research');
   foreign = await api.project('rivals');
   await aJob('rivals', 'secret-runner');
@@ -51,10 +58,8 @@ afterAll(async () => {
 /** A job as the projection leaves it; its UID is its name. */
 async function aJob(project: string, name: string, status: Partial<TrainingJobStatus> = {}): Promise<void> {
   const token = project === 'research' ? member : foreign;
-  const body = {
-    name,
-    spec: aJobSpec({ layout: LAYOUT, engine: { name: 'command', image: 'secret-image', command: ['a'] } }),
-  };
+  const engine = { ...aJobSpec().engine, image: 'secret-image' };
+  const body = { name, spec: aJobSpec({ layout: LAYOUT, engine }) };
   const made = await api.send('POST', `/v1/projects/${project}/jobs`, { token, body });
   ids[name] = made.body.id as string;
   await database().query(`UPDATE jobs SET uid = $2, status = $3, waits_since = $4 WHERE id = $1`, [
@@ -66,7 +71,7 @@ async function aJob(project: string, name: string, status: Partial<TrainingJobSt
 }
 
 const waits = (hours: number): Partial<TrainingJobStatus> => ({
-  askedAt: iso(Date.now() - hours * 3_600_000),
+  askedAt: iso(NOW.getTime() - hours * 3_600_000),
   conditions: [
     {
       ...{ type: 'Placed', status: 'False', reason: 'WaitingForCapacity', message: 'behind secret-runner' },
@@ -75,14 +80,14 @@ const waits = (hours: number): Partial<TrainingJobStatus> => ({
   ],
 });
 
-/** The job runs on node-a. */
+/** The job runs on node-a. Its project was served last, so the other one is first in line. */
 async function holds(uid: string): Promise<void> {
   const { cluster } = api.running.infrastructure;
-  const attempt = anAttempt({ stage: 'Released', layout: LAYOUT, placement: 'placed', startedAt: iso(Date.now()) });
+  const attempt = anAttempt({ stage: 'Released', layout: LAYOUT, placement: 'placed', startedAt: iso(NOW.getTime()) });
   await database().query('INSERT INTO attempts (cluster_id, job_uid, epoch, attempt) VALUES ($1, $2, 1, $3)', [
     ...[cluster.id, uid, JSON.stringify(attempt)],
   ]);
-  const spec = { jobUid: uid, epoch: 1, layout: LAYOUT, nodes: ['node-a'], ranksPerPod: 4 };
+  const spec = { jobUid: uid, epoch: 1, layout: LAYOUT, nodes: ['node-a'], ranksPerPod: 4, worldSize: 4 };
   await database().query(
     `INSERT INTO placements (cluster_id, uid, namespace, name, job_uid, epoch, spec, resource_version)
      VALUES ($1, 'p', 'rivals', 'placed', $2, 1, $3, 1)`,
@@ -112,28 +117,26 @@ describe('the queue', () => {
     for (const { body } of [rest, graph, start]) expect(JSON.stringify(body)).not.toMatch(/rivals|secret/);
     const { items, timeline, use } = rest.body as Queue;
     expect(items.map(({ position, job, gpus }) => [position, job?.name ?? null, gpus])).toEqual([
-      [1, null, 4],
-      [2, 'ours', 4],
+      [1, 'ours', 4],
+      [2, null, 4],
     ]);
     expect(timeline.map(({ kind, job }) => [kind, job?.name ?? null])).toContainEqual(['End', null]);
     expect(use).toEqual([{ project: 'research', heldGpus: 0, waitingJobs: 1, waitingGpus: 4, quotaGpus: 6 }]);
-    expect(start.body).toMatchObject({ place: { position: 2, job: { name: 'ours' } }, waitingJobs: 2 });
+    expect(start.body).toMatchObject({ place: { position: 1, job: { name: 'ours' } }, waitingJobs: 2 });
   });
 
   it('is the same over REST and GraphQL', async () => {
-    const { asOf: _asOf, timelineUntil: _until, ...rest } = (await ask('research', member)).body as Queue;
     const graph = await graphql(`{ queue(project: "research") { ${FIELDS} } }`, member);
-    const { asOf: _then, timelineUntil: _end, ...same } = graph.body.data.queue as Queue;
-    expect(same).toEqual(rest);
+    expect(graph.body.data.queue).toEqual((await ask('research', member)).body);
     const query = `query ($id: ID!) { jobStart(project: "research", jobId: $id) {
       asOf waitingJobs problem place { position job { name } } changes { kind amount gpuType start sentence } } }`;
     const start = await graphql(query, member, { id: ids['ours'] });
-    expect(start.body).toMatchObject({ data: { jobStart: { place: { position: 2, job: { name: 'ours' } } } } });
+    expect(start.body).toMatchObject({ data: { jobStart: { place: { position: 1, job: { name: 'ours' } } } } });
   });
 
   it('names every job for an administrator of the cluster, and no other member may ask for all', async () => {
     const { body } = await ask('-', api.adminToken);
-    expect((body as Queue).items.map(({ job }) => job?.name)).toEqual(['secret-merger', 'ours']);
+    expect((body as Queue).items.map(({ job }) => job?.name)).toEqual(['ours', 'secret-merger']);
     expect((body as Queue).use.map(({ project, heldGpus, quotaGpus }) => [project, heldGpus, quotaGpus])).toEqual([
       ['rivals', 4, null],
       ['research', 0, 6],
@@ -146,7 +149,7 @@ describe('the queue', () => {
   });
 
   it('compares starts that came with those that were expected, of jobs of the project alone', async () => {
-    const started = Date.now();
+    const started = NOW.getTime();
     await aJob('research', 'began');
     for (const name of ['began', 'secret-runner'])
       await database().query('UPDATE jobs SET first_expected_start = $2 WHERE id = $1', [

@@ -25,8 +25,8 @@ export interface ForecastOfJob {
 }
 
 /**
- * When each waiting job starts. In order, each job gets the first moment from which enough is free for as long as it runs, after the jobs before
- * it got theirs: so a later job starts earlier only if it delays none. The interval comes from the same with every end at its earliest, and at its
+ * When each waiting job starts. In order, each job gets the first moment from which enough is free for as long as it runs. The jobs
+ * before it have theirs by then, so a later job starts earlier only if it delays none. The interval comes from the same with every end at its earliest, and at its
  * latest. 2,000 jobs on 10,000 nodes take about 30 ms.
  */
 export function forecast(input: ForecastInput): readonly ForecastOfJob[] {
