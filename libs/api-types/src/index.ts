@@ -123,6 +123,7 @@ export { ObjectName, PriorityClassName } from './field-names.ts';
 export { describeSecrets, placeOf, SECRET_PREFIX } from './secret-references.ts';
 export type { SecretFile, SecretVariable } from './secret-references.ts';
 export { plainSecrets } from './plain-secrets.ts';
+export { isWholeRampUp, samplesOfSteps } from './batch-ramp-up.ts';
 export { stepsOf } from './training-spec.ts';
 export type { ScratchSpec } from './scratch-spec.ts';
 export type { ModelSpec } from './model-spec.ts';

@@ -152,6 +152,12 @@ describe('the page of the fabric', () => {
     ['is being read', undefined, 'Reading the fabric…'],
     ['failed to be read', new Error('Administrators only.'), 'Administrators only.'],
     ['counts free GPUs', fabric(), '2 nodes: 0 GPUs held by jobs, 16 free.'],
+    [
+      'counts GPUs that pods of others hold',
+      fabric({ nodes: { ...fabric().nodes, heldByOthers: [8, 2] } }),
+      '2 nodes: 0 GPUs held by jobs, 10 held by pods of others, 6 free.',
+    ],
+    ['says that pods of others are unknown', fabric(), 'The API cannot list the pods of this cluster'],
     ['counts GPUs that jobs hold', fabric({ jobs: [job] }), '2 nodes: 14 GPUs held by jobs, 2 free.'],
     [
       'counts GPUs of nodes that take no jobs',
