@@ -77,8 +77,14 @@ async function createNode(name: string, leaf: string): Promise<void> {
 /** A pod that belongs to no job. */
 async function podOfAnother(nodeName: string, gpus: number): Promise<void> {
   const resources = { limits: { [GPU_RESOURCE]: String(gpus) } };
-  const spec = { nodeName, containers: [{ name: 'busy', image: 'example/image', resources }] };
+  const spec = {
+    nodeName,
+    automountServiceAccountToken: false,
+    containers: [{ name: 'busy', image: 'example/image', resources }],
+  };
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'busy', namespace: 'research' }, spec };
+  // No controller manager makes the service account without which no pod is admitted.
+  await cluster.kubectl(['create', 'serviceaccount', 'default', '-n', 'research']);
   await cluster.kubectl(['create', '-f', '-'], { input: JSON.stringify(pod) });
 }
 
