@@ -52,7 +52,7 @@ export class QueueAuditor {
       const used = (this.#used[node] ?? Infinity) + job.gpusPerPod;
       this.#used[node] = used;
       if (used > this.#cluster.gpusPerNode)
-        this.#add('nodeGivenTwice', `${job.uid} starts on node ${node}, of which ${used} GPUs are used then`);
+        this.#add('nodeGivenTwice', `${job.uid} starts on node ${node}, which then has ${used} GPUs in use`);
     }
     this.#checkPromised({ job, nodes }, nowMs);
   }
