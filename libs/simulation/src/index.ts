@@ -6,7 +6,7 @@ export type { ResponseName } from './presets/responses.ts';
 export type { SimulationQuestion } from './report/questions.ts';
 export { HistoryError, type HistoryJob, type ReadHistory } from './queue/history/history-job.ts';
 export { parseCoxswainJobs } from './queue/history/parse-coxswain-jobs.ts';
-export { parseSacct, SACCT_COMMAND } from './queue/history/parse-sacct.ts';
+export { parseSacct } from './queue/history/parse-sacct.ts';
 export { replayHistory, type ReplayReport } from './queue/history/replay.ts';
 export { QUEUE_RULE_NAMES, QUEUE_RULES, type QueueRuleName } from './queue/rules/rule-names.ts';
 export type { QueueMeasures } from './queue/run/queue-measures.ts';

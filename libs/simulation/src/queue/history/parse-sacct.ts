@@ -4,7 +4,7 @@ const REQUIRED = ['JobID', 'Submit', 'Start', 'End'] as const;
 /** The first of these columns that is there names the tenant of a job. */
 const TENANT_COLUMNS = ['Account', 'User', 'Partition'];
 /** The command whose output is read. */
-export const SACCT_COMMAND =
+const SACCT_COMMAND =
   'sacct --allusers --allocations --parsable2 --format=JobID,Account,Submit,Start,End,AllocNodes,AllocTRES,State,Timelimit';
 
 interface Table {

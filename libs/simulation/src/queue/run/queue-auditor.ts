@@ -1,5 +1,11 @@
-import { gpusOfJob, type QueueCluster, type QueueJob, type QueuePromise, type StartedJob } from '../load/queue-job.ts';
-import type { JobOutcome } from './simulate-queue.ts';
+import {
+  gpusOfJob,
+  type JobOutcome,
+  type QueueCluster,
+  type QueueJob,
+  type QueuePromise,
+  type StartedJob,
+} from '../load/queue-job.ts';
 
 /** Kinds of broken invariants. */
 export const VIOLATIONS = ['nodeGivenTwice', 'promisedTwice', 'promiseBroken', 'promiseMovedLater', 'starved'] as const;

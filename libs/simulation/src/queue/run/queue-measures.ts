@@ -1,6 +1,6 @@
-import { gpusOfJob, type QueueCluster } from '../load/queue-job.ts';
+import { gpusOfJob, type JobOutcome, type QueueCluster } from '../load/queue-job.ts';
 import type { Violation } from './queue-auditor.ts';
-import type { JobOutcome, QueueRun } from './simulate-queue.ts';
+import type { QueueRun } from './simulate-queue.ts';
 
 /** Waits of the jobs of one class, in hours; null: none of them started. */
 export interface WaitMeasure {
