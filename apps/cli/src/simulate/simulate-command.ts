@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { render } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
+import { addReplayCommand } from './replay-command.ts';
 import { simulationText } from './simulate-tables.ts';
 
 interface SimulateOptions {
@@ -24,7 +25,7 @@ interface SimulateOptions {
 
 /** `coxswain simulate`: what days on so many GPUs would be like, failures and all. */
 export function addSimulateCommand(program: Command, session: Session): void {
-  program
+  const simulateCommand = program
     .command('simulate')
     .description('simulate days of training on many GPUs with failures; works offline')
     .option('--gpus <count>', 'GPUs of the job, 8 per node, at most 100,000', within('GPUs', 8, 100_000), 16_384)
@@ -52,6 +53,7 @@ export function addSimulateCommand(program: Command, session: Session): void {
       const report = await runSimulation(questionOf(options), session);
       session.print(render(report, json === true ? 'json' : session.outputFormat(), simulationText));
     });
+  addReplayCommand(simulateCommand, session);
 }
 
 const EXAMPLES = `

@@ -28,6 +28,14 @@ export interface StartedJob {
   readonly nodes: readonly number[];
 }
 
+/** A job's times under a rule. */
+export interface JobOutcome {
+  readonly job: QueueJob;
+  /** Absent: it never started. */
+  readonly startMs?: number;
+  readonly endMs?: number;
+}
+
 /** Nodes that a rule keeps for a job from `startMs` on. */
 export interface QueuePromise {
   readonly jobUid: string;

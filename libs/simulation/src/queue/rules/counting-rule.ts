@@ -1,4 +1,4 @@
-/** Rules of other schedulers, on free GPUs of nodes without their places: whoever fits, strict FIFO, EASY, and Kueue's two orders. */
+/** Rules of other schedulers, on free GPUs of nodes without their places: first fit, strict FIFO, EASY, and Kueue's two orders. */
 import type { QueueCluster, QueueJob, QueuePromise, StartedJob } from '../load/queue-job.ts';
 import { NodePool } from './node-pool.ts';
 import type { PassPorts, QueueRule } from './queue-rule.ts';
@@ -53,8 +53,8 @@ abstract class CountingRule implements QueueRule {
   }
 }
 
-/** Whoever fits starts, the oldest first. Nothing is held for a large gang. */
-export class WhoeverFits extends CountingRule {
+/** Each job that fits starts, the oldest first. Nothing is held for a large gang. */
+export class FirstFit extends CountingRule {
   protected startJobs(ports: PassPorts): void {
     for (const job of this.waiting) this.startIfFits(job, ports);
   }

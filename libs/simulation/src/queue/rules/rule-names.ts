@@ -1,6 +1,6 @@
 import type { QueueCluster } from '../load/queue-job.ts';
 import { ClusterSchedulerRule } from './cluster-scheduler-rule.ts';
-import { EasyBackfill, EXACT_ENDS, KueueOrder, PREDICTED_ENDS, StrictFifo, WhoeverFits } from './counting-rule.ts';
+import { EasyBackfill, EXACT_ENDS, KueueOrder, PREDICTED_ENDS, StrictFifo, FirstFit } from './counting-rule.ts';
 import type { QueueRule } from './queue-rule.ts';
 
 /** Every rule, with what it does. */
@@ -9,9 +9,9 @@ export const QUEUE_RULES = {
     title: 'Coxswain: the scheduler of the operator',
     make: (cluster) => new ClusterSchedulerRule(cluster),
   },
-  'whoever-fits': {
-    title: 'whoever fits starts, the oldest first',
-    make: (cluster) => new WhoeverFits(cluster),
+  'first-fit': {
+    title: 'each job that fits starts, the oldest first',
+    make: (cluster) => new FirstFit(cluster),
   },
   fifo: { title: 'strict FIFO: the oldest blocks all others', make: (cluster) => new StrictFifo(cluster) },
   'easy-exact': {

@@ -14,7 +14,7 @@ const BACKFILLED = { busy: 0, short: 3, gang: 4, long: 5 };
 
 const STARTS: readonly (readonly [rule: QueueRuleName, sentence: string, starts: Readonly<Record<string, number>>])[] =
   [
-    ['whoever-fits', 'starts the long job, and the gang waits for it', OVERTAKEN],
+    ['first-fit', 'starts the long job, and the gang waits for it', OVERTAKEN],
     ['fifo', 'lets the gang block both others', { busy: 0, gang: 4, long: 5, short: 5 }],
     ['easy-exact', 'starts the short job, which ends before the gang starts', BACKFILLED],
     ['easy-predicted', 'does the same with stated ends', BACKFILLED],

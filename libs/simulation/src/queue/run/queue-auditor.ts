@@ -1,5 +1,11 @@
-import { gpusOfJob, type QueueCluster, type QueueJob, type QueuePromise, type StartedJob } from '../load/queue-job.ts';
-import type { JobOutcome } from './simulate-queue.ts';
+import {
+  gpusOfJob,
+  type JobOutcome,
+  type QueueCluster,
+  type QueueJob,
+  type QueuePromise,
+  type StartedJob,
+} from '../load/queue-job.ts';
 
 /** Kinds of broken invariants. */
 export const VIOLATIONS = ['nodeGivenTwice', 'promisedTwice', 'promiseBroken', 'promiseMovedLater', 'starved'] as const;
@@ -52,7 +58,7 @@ export class QueueAuditor {
       const used = (this.#used[node] ?? Infinity) + job.gpusPerPod;
       this.#used[node] = used;
       if (used > this.#cluster.gpusPerNode)
-        this.#add('nodeGivenTwice', `${job.uid} starts on node ${node}, of which ${used} GPUs are used then`);
+        this.#add('nodeGivenTwice', `${job.uid} starts on node ${node}, which then has ${used} GPUs in use`);
     }
     this.#checkPromised({ job, nodes }, nowMs);
   }

@@ -1,6 +1,6 @@
-import { gpusOfJob, type QueueCluster } from '../load/queue-job.ts';
+import { gpusOfJob, type JobOutcome, type QueueCluster } from '../load/queue-job.ts';
 import type { Violation } from './queue-auditor.ts';
-import type { JobOutcome, QueueRun } from './simulate-queue.ts';
+import type { QueueRun } from './simulate-queue.ts';
 
 /** Waits of the jobs of one class, in hours; null: none of them started. */
 export interface WaitMeasure {
@@ -17,6 +17,7 @@ export interface QueueMeasures {
   readonly neverStarted: number;
   /** Share of the GPU time of the window that jobs held. */
   readonly utilisation: number;
+  readonly all: WaitMeasure;
   readonly oneNode: WaitMeasure;
   /** Jobs of at least a quarter of the cluster. */
   readonly largest: WaitMeasure;
@@ -50,6 +51,7 @@ export function measureRun(
     jobs: outcomes.length,
     neverStarted: outcomes.filter(({ startMs }) => startMs === undefined).length,
     utilisation: utilisation(outcomes, { cluster, windowMs }),
+    all: waits(outcomes),
     oneNode: waits(outcomes.filter(({ job }) => job.pods === 1)),
     largest: waits(outcomes.filter(({ job }) => job.pods >= cluster.nodes / 4)),
     byPods: byPowerOfTwo(outcomes),

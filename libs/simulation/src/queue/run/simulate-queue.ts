@@ -1,5 +1,5 @@
 import { EventQueue } from '../../kernel/event-queue.ts';
-import type { QueueCluster, QueueJob, StartedJob } from '../load/queue-job.ts';
+import type { JobOutcome, QueueCluster, QueueJob, StartedJob } from '../load/queue-job.ts';
 import type { QueueRule } from '../rules/queue-rule.ts';
 import { QueueAuditor, type AuditReport } from './queue-auditor.ts';
 
@@ -13,14 +13,6 @@ export interface QueueQuestion {
   readonly starvationMs: number;
   /** Milliseconds of a real clock, for the cost of decisions. */
   readonly stopwatch: () => number;
-}
-
-/** A job's times under a rule. */
-export interface JobOutcome {
-  readonly job: QueueJob;
-  /** Absent: it never started. */
-  readonly startMs?: number;
-  readonly endMs?: number;
 }
 
 /** What came of a run. */
