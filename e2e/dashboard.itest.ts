@@ -220,6 +220,16 @@ describe('the dashboard', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
   });
 
+  it('shows the queue on a phone, in the dark, too', async () => {
+    await page.getByRole('link', { name: 'Queue' }).click();
+    await seen(
+      'main',
+      /GPUs (is|are) free\.[\s\S]*Next 24 hours[\s\S]*Use of each project[\s\S]*Expected against actual starts/,
+    );
+    await picture('7-queue-narrow-dark');
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+  });
+
   it('shows the whole fabric to an administrator: nodes, and the labels that say where they sit', async () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole('button', { name: 'Sign out' }).click();

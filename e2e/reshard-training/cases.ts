@@ -9,6 +9,8 @@ const PROGRAMS = join(ROOT, 'engines/upstream/programs');
 export const STEPS = 12;
 export const SAVED_AT = 6;
 const KILLED_AFTER = 8;
+/** The reference engine saves beside training: steps that wait leave it the time. */
+const REFERENCE_KILL = { step: STEPS - 1, stepDelayMs: 2_000 };
 
 /** A run of an engine. */
 export interface RunOptions {
@@ -16,7 +18,7 @@ export interface RunOptions {
   readonly directory: string;
   /** Save of the step {@link SAVED_AT} to go on from. */
   readonly resume?: string;
-  /** SIGKILL after the step 8. */
+  /** SIGKILL some steps after the save. */
   readonly isKilled?: boolean;
 }
 
@@ -94,7 +96,7 @@ function reference({ from, to }: { readonly from: number; readonly to: number })
       environment: {
         PYTHONPATH: [join(ROOT, 'engines/reference'), join(ROOT, 'engines/agent')].join(':'),
         ...(isKilled === true
-          ? { ENGINE_FAULT: JSON.stringify({ rank: 1, step: KILLED_AFTER, kind: 'sigkill' }) }
+          ? { ENGINE_FAULT: JSON.stringify({ rank: 1, step: REFERENCE_KILL.step, kind: 'sigkill' }) }
           : {}),
       },
       program: [
@@ -102,15 +104,72 @@ function reference({ from, to }: { readonly from: number; readonly to: number })
         ...['--layers', '2', '--hidden-size', '64', '--global-batch-size', '8', '--micro-batch-size', '2'],
         ...['--data', join(ROOT, 'examples/data/logbook.txt'), '--save-dir', directory],
         ...['--save-every', String(SAVED_AT)],
+        ...(isKilled === true ? ['--step-delay-ms', String(REFERENCE_KILL.stepDelayMs)] : []),
         ...(resume === undefined ? [] : ['--resume-from', resume]),
       ],
     }),
-    compare: async ({ source, target }) => {
-      const { output } = await runProgram([python, join(ROOT, 'engines/fixtures/compare_dcp.py'), source, target], {});
-      const [, same] = /the same (\d+) values/.exec(output) ?? [];
-      return { tensors: Number(same ?? 0), different: same === undefined ? [output.trim().slice(-300)] : [] };
-    },
+    compare: compareDcp,
   };
+}
+
+/** FSDP over two ranks throughout, because TorchTitan restores its data loader at the same data-parallel degree alone. */
+const TITAN_DATA_PARALLEL = 2;
+
+/** It loads a save of every layout by itself; here it loads the one that was divided anew. */
+function torchTitan({ from, to }: { readonly from: number; readonly to: number }): Case {
+  const python = lookUpUpstreamPython() ?? findEnginePython();
+  return {
+    name: 'TorchTitan, FSDP2 and tensor parallelism',
+    from,
+    to,
+    tolerance: 1e-3,
+    kind: 'Reshard',
+    save: `checkpoint/step-${String(SAVED_AT)}`,
+    converted: `checkpoint/step-${String(SAVED_AT)}`,
+    training: ({ ranks, directory, resume, isKilled }) => ({
+      python,
+      ranks,
+      environment: {
+        PYTHONPATH: join(ROOT, 'engines/torchtitan-cpu'),
+        COXSWAIN_TINY_ASSETS: join(directory, 'assets'),
+      },
+      program: [
+        ...['-m', 'coxswain_torchtitan_cpu', '--module', 'coxswain_torchtitan_cpu.tiny', '--config', 'tiny'],
+        ...['--dump_folder', directory, '--training.steps', String(STEPS), '--training.global_batch_size', '8'],
+        ...[
+          '--training.mixed_precision_param',
+          'float32',
+          '--debug.seed',
+          '1',
+          '--metrics.log_freq',
+          '1',
+          '--metrics.disable_color_printing',
+        ],
+        ...['--parallelism.data_parallel_shard_degree', String(TITAN_DATA_PARALLEL)],
+        ...['--parallelism.tensor_parallel_degree', String(ranks / TITAN_DATA_PARALLEL)],
+        ...['--checkpoint.enable', '--checkpoint.interval', String(SAVED_AT), '--checkpoint.keep_latest_k', '0'],
+        ...['--checkpoint.no-last_save_model_only'],
+        ...(resume === undefined
+          ? []
+          : ['--checkpoint.initial_load_path', resume, '--checkpoint.no-initial_load_model_only']),
+      ],
+      ...(isKilled === true ? { killAt: new RegExp(`step: +${String(KILLED_AFTER)} `) } : {}),
+    }),
+    compare: compareDcp,
+  };
+}
+
+async function compareDcp({
+  source,
+  target,
+}: {
+  readonly source: string;
+  readonly target: string;
+}): ReturnType<Case['compare']> {
+  const python = findEnginePython();
+  const { output } = await runProgram([python, join(ROOT, 'engines/fixtures/compare_dcp.py'), source, target], {});
+  const [, same] = /the same (\d+) values/.exec(output) ?? [];
+  return { tensors: Number(same ?? 0), different: same === undefined ? [output.trim().slice(-300)] : [] };
 }
 
 const SHRINK = { from: 4, to: 2 };
@@ -125,4 +184,6 @@ export const CASES: readonly Case[] = [
   deepSpeed(3, 'fp32', GROW),
   reference(SHRINK),
   reference(GROW),
+  torchTitan(SHRINK),
+  torchTitan(GROW),
 ];

@@ -15,17 +15,28 @@ export interface Ended {
   readonly output: string;
 }
 
-/** Runs a program to its end. */
-export async function runProgram(command: readonly string[], environment: NodeJS.ProcessEnv): Promise<Ended> {
+/** Runs a program to its end. All its processes end by SIGKILL once its output matches `killAt`. */
+export async function runProgram(
+  command: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  killAt?: RegExp,
+): Promise<Ended> {
   const [program = '', ...args] = command;
   const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: LIMIT_MS,
+    detached: killAt !== undefined,
     env: { ...process.env, OMP_NUM_THREADS: '1', ...environment },
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      if (killAt?.test(output) === true && child.pid !== undefined && !child.killed) {
+        child.kill('SIGKILL');
+        process.kill(-child.pid, 'SIGKILL');
+      }
+    });
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, output };
 }
@@ -37,25 +48,33 @@ export interface Training {
   /** Program and arguments, or `-m` and a module. */
   readonly program: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
+  /** Output after which all ranks are killed. Absent: the program ends itself. */
+  readonly killAt?: RegExp;
 }
 
 /** Losses by step. The engine has to end well, or, if it kills itself, in any other way. */
 export async function train(
-  { python, ranks, program, environment }: Training,
+  { python, ranks, program, environment, killAt }: Training,
   { isKilled = false } = {},
 ): Promise<ReadonlyMap<number, number>> {
   const rendezvous = ['--rdzv-backend', 'c10d', '--rdzv-endpoint', 'localhost:0'];
   const torchrun = [python, '-m', 'torch.distributed.run', '--nproc-per-node', String(ranks), ...rendezvous];
-  const { code, output } = await runProgram([...torchrun, ...program], environment);
+  const { code, output } = await runProgram([...torchrun, ...program], environment, killAt);
   if ((code === 0) === isKilled)
     throw new Error(`${program.join(' ')} ended with code ${String(code)}:\n${output.slice(-TAIL_CHARACTERS)}`);
   return lossesIn(output);
 }
 
-/** `{"step": 3, "loss": 5.1}` of DeepSpeed's program; `step 3/12  loss 5.1000` of the reference engine. */
+/** `{"step": 3, "loss": 5.1}` of DeepSpeed's program; `step 3/12  loss 5.1000` of the reference engine; `step:  3  loss:  5.1` of TorchTitan. */
+const LOSS_LINES = [
+  /"step": (\d+), "loss": ([\d.e-]+)/g,
+  /^step (\d+)\/\d+ {2}loss ([\d.]+)/gm,
+  /step: +(\d+) +loss: +([\d.]+)/g,
+];
+
 function lossesIn(output: string): ReadonlyMap<number, number> {
-  const lines = output.matchAll(/"step": (\d+), "loss": ([\d.e-]+)|^step (\d+)\/\d+ {2}loss ([\d.]+)/gm);
-  return new Map([...lines].map(([, step, loss, other, ofOther]) => [Number(step ?? other), Number(loss ?? ofOther)]));
+  const lines = LOSS_LINES.flatMap((pattern) => [...output.matchAll(pattern)]);
+  return new Map(lines.map(([, step, loss]) => [Number(step), Number(loss)]));
 }
 
 /** Converts as the pod of a conversion does. `python3` of the conversion is that of `pythonFolder`. */

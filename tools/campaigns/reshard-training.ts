@@ -5,7 +5,7 @@ import { ensureSetup } from '../setup/ensure-setup.ts';
 
 /** What `npm run campaign` prints beside the name of this campaign. */
 export const description =
-  'Training with DeepSpeed and the reference engine that is killed, converted and resumed at another number of ranks (ten minutes; arguments: words of the cases).';
+  'Training with DeepSpeed, TorchTitan and the reference engine that is killed, converted and resumed at another number of ranks (a quarter of an hour; arguments: words of the cases).';
 
 /** Resolves with true if each run went on with the same state and the same losses. */
 export async function run(args: readonly string[]): Promise<boolean> {

@@ -24,6 +24,7 @@ async function ofOperator(): Promise<readonly string[]> {
     quarantinedJobs: zero,
     endsHeld: () => ({}),
     unrecordedJobs: zero,
+    queue: () => ({ waitingByReason: {}, oldestWaitSeconds: 0 }),
     goodput: { read: () => [], settled: async () => undefined },
   });
   const { text } = await metrics.expose();

@@ -24,6 +24,7 @@ import {
   IncidentList,
   JobGoodput,
   JobStacks,
+  JobStart,
   JobList,
   JOB_ORDERS,
   CheckpointAdopt,
@@ -35,7 +36,9 @@ import {
   PlanList,
   Project,
   ProjectCreate,
+  ProjectPatch,
   ProjectLimitList,
+  Queue,
   RecordedFabric,
   ProjectList,
   RankMap,
@@ -98,6 +101,8 @@ const ANSWERS = [
   CheckpointDetail,
   CheckpointVerifyRequest,
   JobGoodput,
+  JobStart,
+  Queue,
   JobStacks,
   IncidentList,
   StoredLayout,
@@ -115,6 +120,7 @@ const ANSWERS = [
 ];
 const REQUESTS = [
   ProjectCreate,
+  ProjectPatch,
   ApiTokenCreate,
   ApiTokenRotate,
   WebhookCreate,
@@ -166,6 +172,10 @@ const ROOTS = `type Query {
   projectLimits(project: String!): ProjectLimitList
   "GPUs of the cluster and how many are free, by type."
   gpus(project: String!): GpuCounts
+  "Jobs that wait for GPUs, in order, with expected starts; jobs of other projects have no names. Project \\"-\\": every project (administrators). limit: 1 to 2000, default 200."
+  queue(project: String!, limit: Int): Queue
+  "When a job is expected to start, and what would let it start earlier."
+  jobStart(project: String!, jobId: ID!): JobStart
   "Those that are good and those that expired in the last week, newest first; never their secrets."
   tokens(project: String!): ApiTokenList
   "Endpoints that receive the events of the project's jobs, newest first; secrets are never returned."
@@ -237,6 +247,8 @@ const ROOTS = `type Query {
 type Mutation {
   "Cluster administrators only."
   createProject(input: ProjectCreateInput!, idempotencyKey: String): Project
+  "Cluster administrators only: which PriorityClasses jobs of the project may name."
+  updateProject(project: String!, input: ProjectPatchInput!): Project
   "The token is shown this once."
   createToken(project: String!, input: ApiTokenCreateInput!): ApiTokenCreated
   "A successor of the same name and role; the old token stays good for a while."

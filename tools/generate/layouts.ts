@@ -13,6 +13,7 @@ import {
 } from '@coxswain/layout';
 import { parsePlanRequest, predict } from '@coxswain/planner';
 import { modelOf } from '@coxswain/planner/presets';
+import { placeToday, renderedToday } from './systems-today.ts';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parse } from 'yaml';
@@ -41,6 +42,18 @@ export function layoutExamples(): readonly LayoutExample[] {
     .filter((file) => file.endsWith('.yaml'))
     .sort()
     .map(layoutExample);
+}
+
+/** What becomes of each role today; each answer once. */
+function todayOf(file: string): { readonly rendered: string; readonly placed: string } {
+  const read = readLayout(parse(readFileSync(join(LAYOUT_EXAMPLES, file), 'utf8')));
+  if (read.kind === 'wrong') throw new Error(`${file} is no layout`);
+  const said = (answer: (one: NamedRole) => string): string =>
+    [...new Set(rolesOf(read).map((one) => `${one.name === '' ? '' : `${one.name}: `}${answer(one)}`))].join('. ');
+  return {
+    rendered: said(({ role }) => renderedToday(role)),
+    placed: said(({ role, mesh }) => (mesh === undefined ? 'no machines given' : placeToday(role, mesh))),
+  };
 }
 
 function layoutExample(file: string): LayoutExample {
@@ -126,7 +139,8 @@ function examplesPage(): string {
   const rows = layoutExamples().map(({ file, title, divisions, engine, refusals, planning }) => {
     const [system = '', ...rest] = title.split(': ');
     const support = refusals.length === 0 ? `${engine}: supported` : `${engine}: rejected: ${refusals.join('. ')}`;
-    return `| [${system}](${file}) | ${rest.join(': ')} | ${divisions.join(', ')} | ${support} | ${planning.join('. ')} |`;
+    const { rendered, placed } = todayOf(file);
+    return `| [${system}](${file}) | ${rest.join(': ')} | ${divisions.join(', ')} | ${support} | ${planning.join('. ')} | ${rendered} | ${placed} |`;
   });
   return [
     GENERATED,
@@ -143,9 +157,11 @@ function examplesPage(): string {
     '',
     '- *Engine*: whether the engine in the file supports every option of the layout. If not: the reason, and an alternative.',
     '- *Planner*: whether the planner can predict its time and memory (`coxswain predict FILE`). If not: the reason, and an alternative.',
+    '- *Rendered for*: the engines of jobs that run every option of the layout (`coxswain render --layout FILE --engine NAME`). If there are none: engine `custom`, which runs your program, or why no engine can.',
+    '- *Placed on*: where its ranks go on empty machines as in the file, with 32 nodes below a leaf switch and one island for each kind of machine.',
     '',
-    '| System | Shows | Division | Engine | Planner |',
-    '|---|---|---|---|---|',
+    '| System | Shows | Division | Engine | Planner | Rendered for | Placed on |',
+    '|---|---|---|---|---|---|---|',
     ...rows,
     '',
   ].join('\n');

@@ -24,6 +24,7 @@ export const FOLDER_ORDER = {
     'webhooks',
     'projects',
     'renderings',
+    'queue',
     'goodput',
     'incidents',
     'checkpoints',
@@ -70,7 +71,7 @@ export const FOLDER_ORDER = {
     'options',
     'cli-error.ts',
   ],
-  'apps/dashboard': ['pages', 'components', 'checkpoints', 'fabric', 'plans', 'job', 'jobs'],
+  'apps/dashboard': ['pages', 'components', 'checkpoints', 'fabric', 'plans', 'job', 'jobs', 'queue'],
   'apps/launcher': [
     // the life of one pod
     'pod',
@@ -176,8 +177,19 @@ export const FOLDER_ORDER = {
     'notices',
     'record',
   ],
-  // order of waiting jobs; free capacity and refusals; reservations; what the scheduler reads of the cluster; what a gang asks for
-  'libs/scheduling': ['forecast', 'order', 'capacity', 'reservations', 'scheduler-view.ts', 'gang-request.ts'],
+  // when waiting jobs start; nodes that are held for the first in line; predicted ends; order of waiting jobs; free capacity and refusals; reservations;
+  // what the scheduler reads of the cluster; what a gang asks for
+  'libs/scheduling': [
+    'forecast',
+    'promises',
+    'order',
+    'times',
+    'windows',
+    'capacity',
+    'reservations',
+    'scheduler-view.ts',
+    'gang-request.ts',
+  ],
   'dev/local-cluster': ['system', 'kwok', 'kubernetes', 'postgres', 'programs', 'process'],
   'libs/planner': [
     'questions',

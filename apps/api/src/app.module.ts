@@ -41,6 +41,7 @@ import {
   METRICS,
   PAGE_TOKENS,
   PLANNER,
+  QUEUE_RECORDS,
   READINESS,
   SIGN_IN_DATABASE,
   SIGN_IN_KEY,
@@ -56,6 +57,9 @@ import { LayoutResolvers } from './layouts/layout.resolvers.ts';
 import { LayoutsModule } from './layouts/layouts.module.ts';
 import { PlanResolvers } from './plans/plan.resolvers.ts';
 import { PlansModule } from './plans/plans.module.ts';
+import { QueueModule } from './queue/queue.module.ts';
+import { QueueRecords } from './queue/queue-records.ts';
+import { QueueResolvers } from './queue/queue.resolvers.ts';
 import { RenderingResolvers } from './renderings/rendering.resolvers.ts';
 import { RenderingsModule } from './renderings/renderings.module.ts';
 import { ProjectResolvers } from './projects/project.resolvers.ts';
@@ -107,6 +111,7 @@ const FEATURES: readonly Type[] = [
   RenderingsModule,
   FabricModule,
   GoodputModule,
+  QueueModule,
   IncidentsModule,
   StacksModule,
   WebhooksModule,
@@ -129,6 +134,7 @@ export const FEATURE_RESOLVERS: readonly Type<RootResolvers>[] = [
   RenderingResolvers,
   FabricResolvers,
   GoodputResolvers,
+  QueueResolvers,
   IncidentsResolvers,
   StacksResolvers,
   WebhooksResolvers,
@@ -154,6 +160,7 @@ export class AppModule {
       [CLOCK, infrastructure.clock],
       [PAGE_TOKENS, infrastructure.pageTokens],
       [SIGN_IN_DATABASE, infrastructure.database.shareOf('sign-in')],
+      [QUEUE_RECORDS, new QueueRecords(infrastructure.database.shareOf('queue'), infrastructure.cluster)],
       [SIGN_IN_KEY, infrastructure.signInKey],
       [WEBHOOK_KEY, infrastructure.webhookKey],
       [READINESS, infrastructure.readiness],

@@ -625,6 +625,21 @@ describe('acting', () => {
     expect(spec).not.toHaveProperty('layout');
   });
 
+  it('submit --priority-class and --max-runtime go before the values in the file', async () => {
+    const argv = [
+      'submit',
+      '-f',
+      aFile('job.yaml', aManifest()),
+      '--priority-class',
+      'urgent',
+      '--max-runtime',
+      '7200',
+    ];
+    await run(argv, { ...ME, [`POST ${JOBS}`]: { json: aJob(), status: 201 } });
+    const { spec } = fake?.requests.at(-1)?.body as { spec: object };
+    expect(spec).toMatchObject({ priorityClassName: 'urgent', maxRuntimeSeconds: 7_200, layout: {} });
+  });
+
   it('plan --save lets the API search in the project, shows the answer, and says where it is kept', async () => {
     const argv = [
       'plan',

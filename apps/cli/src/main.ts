@@ -20,6 +20,7 @@ import { addPlannerCommands } from './plan/planner-commands.ts';
 import { addPlaceCommand } from './place/place-command.ts';
 import { addPlansCommands } from './plan/plans-commands.ts';
 import { addProjectCommands } from './projects/project-commands.ts';
+import { addQueueCommand } from './jobs/queue-command.ts';
 import { addReadingCommands } from './jobs/reading-commands.ts';
 import type { CliContext, Session } from './session/session.ts';
 import { OUTPUT_FORMATS, render, type OutputFormat } from './output/output.ts';
@@ -156,6 +157,7 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   addImportCommand(program, session);
   addExportCommand(program, session);
   addReadingCommands(program, session);
+  addQueueCommand(program, session);
   addExplainCommand(program, session);
   addGoodputCommand(program, session);
   addIncidentsCommand(program, session);

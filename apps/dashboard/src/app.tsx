@@ -6,6 +6,7 @@ import { FabricPage } from './pages/fabric-page.tsx';
 import { JobPage } from './pages/job-page.tsx';
 import { JobsPage } from './pages/jobs-page.tsx';
 import { PlansPage } from './pages/plans-page.tsx';
+import { QueuePage } from './pages/queue-page.tsx';
 import { SignInPage } from './pages/sign-in-page.tsx';
 import { projectsOf } from './projects-of.ts';
 import { useSessionState } from './session.tsx';
@@ -22,6 +23,7 @@ export function App(): ReactNode {
         </Link>
         <nav className="pages">
           <Link href="/">Jobs</Link>
+          <Link href="/queue">Queue</Link>
           <Link href={`/projects/${projectsOf(session.me)[0] ?? '-'}/checkpoints`}>Checkpoints</Link>
           <Link href="/predictions">Predictions</Link>
           {session.me.role === 'clusterAdmin' && <Link href="/fabric">Fabric</Link>}
@@ -37,6 +39,9 @@ export function App(): ReactNode {
         <Switch>
           <Route path="/">
             <JobsPage />
+          </Route>
+          <Route path="/queue">
+            <QueuePage />
           </Route>
           <Route path="/predictions">
             <PlansPage />

@@ -57,7 +57,11 @@ async function beside(capacity: FabricCapacity): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const searches = new NodeSearches({
     searcher: lanes,
-    scheduler: { capacityFor: () => ({ ...capacity, version: 1 }), standingRefusal: () => undefined },
+    scheduler: {
+      capacityFor: () => ({ ...capacity, version: 1 }),
+      standingRefusal: () => undefined,
+      hasPromise: () => false,
+    },
     clock: systemClock,
     onNews: resolve,
     onFailure: (_key, error) => reject(error as Error),

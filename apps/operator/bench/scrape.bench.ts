@@ -4,6 +4,7 @@
  * 10,000 jobs of 300 namespaces. 2,000 run and report progress every 15 s. Each has 20 attempts, as many as a status has. The cache, the totals and
  * the metrics are the real ones. Bar: a scrape holds up the loop for less than 20 ms. The last line is JSON; the exit code is 1 if the bar is missed.
  */
+import { queueFigures } from '@coxswain/scheduling';
 import type { TrainingJob } from '@coxswain/api-types';
 import { anAttempt } from '@coxswain/api-types/testing';
 import { systemClock, type KubeObject } from '@coxswain/kube';
@@ -37,6 +38,7 @@ const metrics = createOperatorMetrics({
   quarantinedJobs: zero,
   endsHeld: () => ({}),
   unrecordedJobs: zero,
+  queue: () => queueFigures(cache.jobs.cached.list(), Date.now()),
   goodput,
 });
 

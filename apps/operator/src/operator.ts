@@ -2,7 +2,7 @@
 import { versionProblem } from '@coxswain/api-types';
 import { createKubeClient, sleep, systemClock, type Clock, type KubeClient } from '@coxswain/kube';
 import { type EndArbiter, NOTICE_RULES } from '@coxswain/lifecycle';
-import type { ClusterScheduler } from '@coxswain/scheduling';
+import { type ClusterScheduler, queueFigures } from '@coxswain/scheduling';
 import type { Logger } from '@coxswain/telemetry';
 import { createClusterCache, type ClusterCache } from './cluster/cluster-cache.ts';
 import { leadingClient } from './cluster/leading-client.ts';
@@ -125,6 +125,7 @@ class RunningOperator implements Operator {
       quarantinedJobs: () => this.#jobs.quarantined(),
       endsHeld: () => this.#arbiter.heldByCause(),
       unrecordedJobs: () => this.#jobs.unrecorded(),
+      queue: () => queueFigures(this.#cache.jobs.cached.list(), clock.now().getTime()),
       goodput: this.#goodput,
     });
     this.#metrics = metrics;
@@ -137,7 +138,10 @@ class RunningOperator implements Operator {
       noticeRules: [...NOTICE_RULES, ...config.noticeRules],
     });
     this.#cache.jobs.cached.onChange((change) => this.#goodput.observe(change));
-    this.#scheduler = createClusterScheduler(this.#cache, clock);
+    this.#scheduler = createClusterScheduler(this.#cache, clock, {
+      findNodes: (question) => this.#jobs.findNodes(question),
+      promisesChanged: (jobUids) => this.#wakeUps.promisesChanged(jobUids),
+    });
     this.#arbiter = createEndArbiter(this.#cache, clock);
     this.#leadership = new Leadership({
       lease: createLease(config, { client: this.#client, clock, log }),

@@ -28,12 +28,15 @@ import {
   JobList,
   JobRendering,
   JobStacks,
+  JobStart,
   type JobSummary,
   PlanAccuracy,
   PlanList,
   Project,
   ProjectLimitList,
   ProjectList,
+  type ProjectPatch,
+  Queue,
   RankMap,
   RecordedFabric,
   SignInMethods,
@@ -225,6 +228,16 @@ export class ApiClient {
     return this.#json(GpuCounts, `${projectPath(project)}/gpus`);
   }
 
+  /** Jobs that wait for GPUs, in order; those of other projects have no names. */
+  queue(project: string, query: { readonly limit?: number | undefined } = {}): Promise<Queue> {
+    return this.#json(Queue, `${projectPath(project)}/queue${search(query)}`);
+  }
+
+  /** When a job is expected to start, and what would let it start earlier. */
+  jobStart(reference: JobReference): Promise<JobStart> {
+    return this.#json(JobStart, `${jobPath(reference)}/start`);
+  }
+
   /** What the job would wait for; nothing is submitted. */
   checkJob(project: string, body: JobCreateInput): Promise<JobCheck> {
     return this.#json(JobCheck, `${projectPath(project)}/jobs/check`, { method: 'POST', body });
@@ -257,6 +270,11 @@ export class ApiClient {
     idempotencyKey?: string,
   ): Promise<Project> {
     return this.#make(Project, '/v1/projects', { body, idempotencyKey });
+  }
+
+  /** Changes which PriorityClasses jobs of the project may name. */
+  updateProject(name: string, body: ProjectPatch): Promise<Project> {
+    return this.#json(Project, projectPath(name), { method: 'PATCH', body });
   }
 
   auditPage(

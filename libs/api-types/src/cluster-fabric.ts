@@ -47,6 +47,10 @@ export const FabricNodes = z
     usable: z.array(z.boolean()).describe('Ready, not cordoned, and without a taint that a job does not tolerate.'),
     places: z.array(index).describe('Index of the node’s place.'),
     hardware: z.array(index).describe('Index of the node’s hardware.'),
+    heldByOthers: z
+      .array(index)
+      .nullish()
+      .describe('GPUs that pods of others hold. Null: unknown, because the API cannot list the pods of the cluster.'),
   })
   .meta({ id: 'FabricNodes' });
 
@@ -62,7 +66,7 @@ export const FabricJob = z
   .meta({ id: 'FabricJob' });
 export type FabricJob = z.infer<typeof FabricJob>;
 
-/** Nodes that have GPUs, where each sits, and which GPUs jobs of Coxswain hold. What pods of others hold is not in it. */
+/** Nodes that have GPUs, where each sits, and who holds which GPUs: jobs of Coxswain, or pods of others. */
 export const ClusterFabric = z
   .object({
     isStale: z.boolean().describe('The API has had no news of the cluster for a minute; nodes are as last observed.'),

@@ -1,4 +1,6 @@
-/** Engines whose jobs can be started. */
+import type { LayoutEngine } from '@coxswain/layout';
+
+/** Engines whose jobs can be started. Each has the name by which its layouts are checked and planned. */
 export const ENGINE_NAMES = [
   'reference',
   'command',
@@ -8,7 +10,7 @@ export const ENGINE_NAMES = [
   'deepspeed',
   'hugging-face',
   'custom',
-] as const;
+] as const satisfies readonly LayoutEngine[];
 /** Name of an engine that a job can use. */
 export type EngineName = (typeof ENGINE_NAMES)[number];
 

@@ -26,6 +26,7 @@ export const ExpectedStart = z
       .max(512)
       .optional()
       .describe('Why the expected start is later than it was, in a sentence. Absent: it never moved later.'),
+    movedAt: timestamp.optional().describe('When it was found to be later.'),
   })
   .meta({ id: 'ExpectedStart' });
 export type ExpectedStart = z.infer<typeof ExpectedStart>;

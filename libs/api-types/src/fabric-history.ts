@@ -43,7 +43,9 @@ export const FabricSnapshotList = z
 export type FabricSnapshotList = z.infer<typeof FabricSnapshotList>;
 
 /** All of one length; the same index is the same node. */
-export const RecordedFabricNodes = FabricNodes.omit({ usable: true }).meta({ id: 'RecordedFabricNodes' });
+export const RecordedFabricNodes = FabricNodes.omit({ usable: true, heldByOthers: true }).meta({
+  id: 'RecordedFabricNodes',
+});
 export type RecordedFabricNodes = z.infer<typeof RecordedFabricNodes>;
 
 /** A snapshot whole, in the columns of ClusterFabric. Which nodes took pods then is not recorded, nor who held them. */

@@ -34,6 +34,23 @@ export {
 } from './failure-policy.ts';
 export { END_BASES, type EndBasis, type ExpectedStart } from './expected-start.ts';
 export { type FailureJudgement, FailureTally, GIVE_UPS } from './failure-record.ts';
+export {
+  JobStart,
+  MAX_PAST_STARTS,
+  MAX_QUEUE_EVENTS,
+  MAX_QUEUE_JOBS,
+  MAX_QUEUE_USES,
+  type PastStart,
+  PastStarts,
+  Queue,
+  type QueueConstraint,
+  type QueueEvent,
+  type QueueJob,
+  type QueueJobName,
+  type QueueStart,
+  type QueueUse,
+  type StartChange,
+} from './queue.ts';
 export type { OwnerReference } from './metadata.ts';
 export { ATTEMPT_REASONS, type AttemptReason } from './attempt-reasons.ts';
 export {
@@ -102,10 +119,11 @@ export {
   ThreadStack,
 } from './stacks.ts';
 export { JOB_STATES, JobState, TrainingJobStatus } from './training-job.ts';
-export { ObjectName } from './field-names.ts';
+export { ObjectName, PriorityClassName } from './field-names.ts';
 export { describeSecrets, placeOf, SECRET_PREFIX } from './secret-references.ts';
 export type { SecretFile, SecretVariable } from './secret-references.ts';
 export { plainSecrets } from './plain-secrets.ts';
+export { isWholeRampUp, samplesOfSteps } from './batch-ramp-up.ts';
 export { stepsOf } from './training-spec.ts';
 export type { ScratchSpec } from './scratch-spec.ts';
 export type { ModelSpec } from './model-spec.ts';
@@ -364,6 +382,7 @@ export {
   ProjectLimit,
   ProjectLimitList,
   ProjectList,
+  ProjectPatch,
   RankMap,
   RankPlace,
   type RankNode,

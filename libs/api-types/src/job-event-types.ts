@@ -15,6 +15,11 @@ export const JOB_EVENTS = {
     meaning:
       'The next attempt waits. info: for free GPUs. warning: for a person; the message names what is missing (spec, claim, image, Secret, quota, policy, checkpoint, topology).',
   },
+  StartExpected: {
+    severities: ['info'],
+    meaning:
+      'Nodes are held for the job, which is first in line. The message names the expected start, or why it is later than it was.',
+  },
   Placed: { severities: ['info'], meaning: 'Every rank has a node.' },
   Resuming: {
     severities: ['info'],

@@ -258,7 +258,7 @@ describe('words of records that are kept', () => {
     [
       'events of a job',
       meaningsOf(JOB_EVENTS),
-      'Submitted Planned Waiting Placed Resuming Started Running Resumed LayoutDiffers SaveAsked SaveMissed CheckpointSaved CheckpointRefused ShrinkBlocked CheckpointDamaged CheckpointSuspect CheckpointPassedOver IncidentNoticed RankFailed RestartsNearlySpent MaxRuntimeNear Restarting IncidentOver WorkLost Suspended Completed Failed Cancelled',
+      'Submitted Planned Waiting StartExpected Placed Resuming Started Running Resumed LayoutDiffers SaveAsked SaveMissed CheckpointSaved CheckpointRefused ShrinkBlocked CheckpointDamaged CheckpointSuspect CheckpointPassedOver IncidentNoticed RankFailed RestartsNearlySpent MaxRuntimeNear Restarting IncidentOver WorkLost Suspended Completed Failed Cancelled',
     ],
     ['events of the API', meaningsOf(API_EVENTS), 'Refused ChangeRefused'],
     [

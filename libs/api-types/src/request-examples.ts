@@ -3,6 +3,8 @@ const layout = { tensorParallelDegree: 2, dataParallelDegree: 2 };
 
 export const EXAMPLE_PROJECT = { name: 'vision', namespaces: ['vision', 'vision-staging'] };
 
+export const EXAMPLE_PROJECT_CHANGE = { priorityClasses: ['high', 'urgent'] };
+
 export const EXAMPLE_TOKEN = { name: 'nightly', role: 'submitter' };
 
 export const EXAMPLE_ROTATION = { overlapSeconds: 3_600 };

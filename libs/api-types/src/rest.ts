@@ -11,10 +11,17 @@ import { Attempt } from './attempt.ts';
 import { JobFailure } from './job-failure.ts';
 import { JobPlan } from './job-plan.ts';
 import { ResumeFrom } from './resume-from.ts';
-import { EXAMPLE_JOB, EXAMPLE_LAYOUT, EXAMPLE_PATCH, EXAMPLE_PROJECT, EXAMPLE_RESUME } from './request-examples.ts';
+import {
+  EXAMPLE_JOB,
+  EXAMPLE_LAYOUT,
+  EXAMPLE_PATCH,
+  EXAMPLE_PROJECT,
+  EXAMPLE_PROJECT_CHANGE,
+  EXAMPLE_RESUME,
+} from './request-examples.ts';
 import { specSizeProblem } from './spec-size.ts';
 import { JobState } from './training-job.ts';
-import { ObjectName } from './field-names.ts';
+import { ObjectName, PriorityClassName } from './field-names.ts';
 import { GivenName } from './given-name.ts';
 import { JobLabelChange, JobLabels } from './labels.ts';
 import { TrainingJobSpec } from './training-job-spec.ts';
@@ -34,6 +41,7 @@ import { TrainingJobSpec } from './training-job-spec.ts';
  * POST   /v1/projects            ProjectCreate                → Project           (admin)
  * GET    /v1/projects                                         → ProjectList
  * GET    /v1/projects/{project}                               → Project
+ * PATCH  /v1/projects/{project}  ProjectPatch                → Project           (admin; which PriorityClasses its jobs may name)
  * GET    /v1/projects/{project}/limits                        → ProjectLimitList  (and what of them is used)
  * POST   /v1/projects/{project}/tokens   ApiTokenCreate       → ApiTokenCreated   (secret shown once)
  * GET    /v1/projects/{project}/tokens                        → ApiTokenList
@@ -70,6 +78,8 @@ import { TrainingJobSpec } from './training-job-spec.ts';
  * DELETE …/checkpoints/{uid}                                  → 204               (adopted ones: the object goes, the files stay)
  * GET    …/jobs/{jobId}/incidents?kind&state&node&pageSize&pageToken → IncidentList (newest first; incident.ts)
  * GET    /v1/projects/{project}/incidents?…                    → IncidentList      (of all its jobs)
+ * GET    …/jobs/{jobId}/start                                 → JobStart          (expected start, and what would let it start earlier; queue.ts)
+ * GET    /v1/projects/{project}/queue?limit                    → Queue             (jobs that wait, in order; those of other projects without names; queue.ts)
  * GET    …/jobs/{jobId}/goodput                               → JobGoodput        (where its GPU-seconds went; goodput.ts)
  * GET    …/jobs/{jobId}/logs?rank&attempt&tailLines&follow      text/plain; what the attempt recorded where the pod is gone
  * POST   …/jobs/{jobId}/stacks?rank                           → JobStacks         (current stack traces of its ranks; stacks.ts)
@@ -97,11 +107,32 @@ const page = {
     .describe('Absent on the last page. A page ends at 1 MiB too, so it can have fewer items than were asked for.'),
 };
 
+/** PriorityClasses of a project. */
+const priorityClasses = z.array(PriorityClassName).max(100);
+
 /** A project as the API returns it. */
 export const Project = z
-  .object({ name: ObjectName, namespaces: z.array(ObjectName), createdAt: timestamp })
+  .object({
+    name: ObjectName,
+    namespaces: z.array(ObjectName),
+    createdAt: timestamp,
+    priorityClasses: priorityClasses
+      .optional()
+      .describe(
+        'PriorityClasses that jobs of the project may name in spec.priorityClassName. Empty: none. Absent: the API is of an earlier release.',
+      ),
+  })
   .meta({ id: 'Project' });
 export type Project = z.infer<typeof Project>;
+/** Body of the request that changes settings of a project. */
+export const ProjectPatch = z
+  .strictObject({
+    priorityClasses: priorityClasses.describe(
+      'PriorityClasses that jobs of the project may name; they replace the earlier ones. Jobs that exist keep theirs.',
+    ),
+  })
+  .meta({ id: 'ProjectPatch', examples: [EXAMPLE_PROJECT_CHANGE] });
+export type ProjectPatch = z.infer<typeof ProjectPatch>;
 /** Body of the request that creates a project. */
 export const ProjectCreate = z
   .strictObject({

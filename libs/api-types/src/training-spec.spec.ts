@@ -9,6 +9,11 @@ describe('the steps of a job', () => {
     ['need no model where it says them', { training: { steps: 7, globalBatchSize } }, 7],
     ['are as many as see its tokens', { model, training: { tokens: 5_000, globalBatchSize } }, 5],
     ['are one more for what is left of them', { model, training: { tokens: 5_001, globalBatchSize } }, 6],
+    [
+      'are more where the batch begins small',
+      { model, training: { tokens: 5_000, globalBatchSize, batchRampUp: { startSize: 5, increment: 5, samples: 20 } } },
+      7,
+    ],
     ['are at least one', { model, training: { tokens: 1, globalBatchSize } }, 1],
     ['are not known without a model', { training: { tokens: 5_000, globalBatchSize } }, undefined],
     ['are not known without training', { model }, undefined],

@@ -1,6 +1,7 @@
 /** How does a job train? Batch, length, optimizer and learning rate. What is left out is the engine's own choice, where no default stands. */
 import { LoraSpec } from '@coxswain/layout';
 import { z } from 'zod';
+import { BatchRampUp, isWholeRampUp, stepsOfSamples } from './batch-ramp-up.ts';
 import { cel } from './cel.ts';
 
 /** More steps than any training has; a bound for what tokens come to. */
@@ -64,6 +65,9 @@ const LearningRateSchedule = z
     message: WSD_DECAY,
   });
 
+const RAMP_UP =
+  'startSize is less than globalBatchSize, and increment divides the difference: the batch must reach globalBatchSize exactly';
+
 const STEPS_OR_TOKENS = 'the length of the training is given in steps or in tokens; give exactly one';
 
 /** How the model is trained: length, batch sizes, optimizer and precision. */
@@ -84,6 +88,9 @@ export const TrainingSpec = z
         'Alternative to steps: as many steps as process this many tokens; a step has globalBatchSize times sequenceLength tokens.',
       ),
     globalBatchSize: z.int().min(1).max(1_048_576).describe('Samples per step over all data-parallel ranks.'),
+    batchRampUp: BatchRampUp.optional().describe(
+      'The batch grows to globalBatchSize in the first steps. Predictions are for the full batch. Absent: every step has globalBatchSize.',
+    ),
     microBatchSize: z
       .int()
       .min(1)
@@ -106,8 +113,16 @@ export const TrainingSpec = z
   })
   .meta({
     id: 'TrainingSpec',
-    ...cel({ rule: 'has(self.steps) != has(self.tokens)', message: STEPS_OR_TOKENS, fieldPath: '.steps' }),
+    ...cel(
+      { rule: 'has(self.steps) != has(self.tokens)', message: STEPS_OR_TOKENS, fieldPath: '.steps' },
+      {
+        rule: '!has(self.batchRampUp) || (self.batchRampUp.startSize < self.globalBatchSize && (self.globalBatchSize - self.batchRampUp.startSize) % self.batchRampUp.increment == 0)',
+        message: RAMP_UP,
+        fieldPath: '.batchRampUp',
+      },
+    ),
   })
+  .refine(isWholeRampUp, { path: ['batchRampUp'], message: RAMP_UP })
   .refine(({ steps, tokens }) => (steps === undefined) !== (tokens === undefined), {
     path: ['steps'],
     message: STEPS_OR_TOKENS,
@@ -116,12 +131,11 @@ export type TrainingSpec = z.infer<typeof TrainingSpec>;
 
 /** Steps after which a job is complete, whichever way its length is given; undefined where it is not. */
 export function stepsOf(job: {
-  readonly training?: Pick<TrainingSpec, 'steps' | 'tokens' | 'globalBatchSize'> | undefined;
+  readonly training?: Pick<TrainingSpec, 'steps' | 'tokens' | 'globalBatchSize' | 'batchRampUp'> | undefined;
   readonly model?: { readonly sequenceLength: number } | undefined;
 }): number | undefined {
   const { training, model } = job;
   if (training?.tokens === undefined) return training?.steps;
-  return model === undefined
-    ? undefined
-    : Math.ceil(training.tokens / (training.globalBatchSize * model.sequenceLength));
+  if (model === undefined) return undefined;
+  return stepsOfSamples(training, Math.ceil(training.tokens / model.sequenceLength));
 }

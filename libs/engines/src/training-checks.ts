@@ -51,3 +51,14 @@ function plain(rate: number): string {
 /** What to do where an engine trains no adapters. */
 export const WITH_ADAPTERS =
   'use engine hugging-face or megatron-bridge, which train adapters, or remove training.lora';
+
+/** What to do where an engine trains with one size of the batch. */
+export const WITH_RAMP_UP =
+  'use engine megatron-lm or megatron-bridge, which let the batch grow, engine custom, whose program reads it from job.json, or remove training.batchRampUp';
+
+/** The field that such an engine refuses. */
+export const RAMP_UP_FIELD = {
+  field: 'training.batchRampUp',
+  valueOf: ({ training }: EffectiveSpec): unknown => training?.batchRampUp,
+  fallback: WITH_RAMP_UP,
+} as const;

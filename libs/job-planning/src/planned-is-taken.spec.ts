@@ -66,7 +66,7 @@ describe('every plan is one that its engine can run', () => {
     ['deepspeed', { model: 'llama-3.1-70b', cluster: on('h100', 64) }],
     ['hugging-face', { model: 'llama-3.1-8b', cluster: on('h100', 16) }],
     ['hugging-face', { model: 'qwen3-30b-a3b', cluster: on('h200', 16) }],
-    ['hugging-face', { model: 'llama-3.1-70b', cluster: on('h100', 64) }],
+    ['hugging-face', { model: 'llama-3.1-70b', cluster: on('h200', 64) }],
   ])('of %s: %j', (name, asked) => {
     const plans = plansFor(name, asked);
     const refused = plans.flatMap((one) => whyRefused(engineNamed(name), asked.model, one) ?? []);

@@ -7,6 +7,7 @@ export { MAX_LISTED_STAGES } from './pipeline-plan.ts';
 export { OffloadRule, RECOMPUTED_MODULES } from './memory-policy.ts';
 export { MODEL_SIZES, ModelShape, withDefaultSizes } from './model-shape.ts';
 export { coordinatesOfRank, groupsOfAxis } from './rank-map.ts';
+export { engineNamed } from './engine-spellings.ts';
 export { LAYOUT_ENGINES, NIC_KINDS } from './layout-facts.ts';
 export type { LayoutEngine, LayoutFacts, NicKind } from './layout-facts.ts';
 export { algorithmOf, servesSoftmax, softmaxOf } from './rules/context-algorithm-of.ts';

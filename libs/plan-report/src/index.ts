@@ -4,4 +4,4 @@ export { formatCount, formatGib, formatHours, formatSeconds, formatShare, format
 export { labelOfPart } from './part-names.ts';
 export { planReport, type PlanReportFacts } from './plan-report.ts';
 export { stageNote, explainOrder } from './reading-aids.ts';
-export { errorRange, errorSentence } from './prediction-error.ts';
+export { errorRange, errorSentence, peakRange } from './prediction-error.ts';

@@ -123,6 +123,7 @@ describe('the report is a page of its own', () => {
 function withoutInterval(): Plan {
   const prediction = aPrediction();
   delete prediction.interval;
+  delete prediction.peakInterval;
   return aPlan({ prediction });
 }
 
@@ -141,7 +142,11 @@ describe('the report tells', () => {
       /Step time 10\.0 s ± 4\.2 % median, 14 % at p90/,
       { answer: { best: withoutInterval() } },
     ],
-    ['the verdict on memory', /62\.0 GiB fits in 79\.6 GiB/, { answer: { best: aPlan() } }],
+    [
+      'the verdict on memory, and where the peak will lie',
+      /62\.0 GiB fits in 79\.6 GiB 80 % interval: 57\.7 GiB to 66\.4 GiB/,
+      { answer: { best: aPlan() } },
+    ],
     ['each part of a step with its share', /matrix products 5\.50 s, 55\.0 %/],
     ['how much slower the others are', /tp4 x dp64 x pp2 .* 512 10\.4 s \+4\.0 %/],
     ['what ruled out the rest', /heads-divide 9,600 tensorParallelDegree 16 does not divide keyValueHeads 8/],

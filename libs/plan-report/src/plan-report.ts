@@ -3,7 +3,7 @@ import type { Plan, PlanAnswer, PlanRequest, Prediction, ScheduleInput, StageMem
 import { gpuOf, modelOf } from '@coxswain/planner/presets';
 import { choicesOf, formatDegrees, describeVerdict } from './describe-plan.ts';
 import { stageNote, explainOrder } from './reading-aids.ts';
-import { errorRange, errorSentence } from './prediction-error.ts';
+import { errorRange, errorSentence, peakRange } from './prediction-error.ts';
 import { formatCount, formatGib, formatHours, formatSeconds, formatShare, formatTokens, formatUsd } from './figures.ts';
 import { Markup, markup } from './markup.ts';
 import { paretoChart } from './pareto-chart.ts';
@@ -96,7 +96,7 @@ function chosen(plan: Plan, answer: PlanAnswer): Markup {
 ${card('Step time', formatSeconds(prediction.stepTimeS), errorRange(prediction))}
 ${card('Throughput', `${formatCount(prediction.tokensPerSPerGpu)} tokens/s`, 'per GPU')}
 ${card('Model FLOPs utilisation', `${prediction.modelFlopsUtilizationPct.toFixed(1)} %`)}
-<div><dt>Peak memory per GPU</dt><dd>${formatGib(prediction.peakGib)}<small class="${prediction.verdict}">${describeVerdict(prediction.verdict)} in ${formatGib(prediction.capacityGib)}</small></dd></div>
+<div><dt>Peak memory per GPU</dt><dd>${formatGib(prediction.peakGib)}<small class="${prediction.verdict}">${describeVerdict(prediction.verdict)} in ${formatGib(prediction.capacityGib)}</small><small>${peakRange(prediction)}</small></dd></div>
 ${card('Pipeline bubble', formatShare(prediction.bubbleShare))}
 ${card('GPUs', formatCount(plan.gpus))}
 ${plan.trainingHours === undefined ? undefined : card('Training', formatHours(plan.trainingHours))}

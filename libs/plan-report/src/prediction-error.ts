@@ -1,5 +1,5 @@
 import type { Prediction } from '@coxswain/planner';
-import { formatCount, formatSeconds } from './figures.ts';
+import { formatCount, formatGib, formatSeconds } from './figures.ts';
 
 /** `80 % interval: 9.21 s to 11.4 s`; for stored answers without an interval, the error of such predictions. */
 export function errorRange({ interval, error }: Pick<Prediction, 'interval' | 'error'>): string {
@@ -8,6 +8,12 @@ export function errorRange({ interval, error }: Pick<Prediction, 'interval' | 'e
   }
   if (error.n === 0) return 'not compared with any measurement';
   return `± ${error.medianAbsPct.toFixed(1)} % median, ${error.p90AbsPct.toFixed(0)} % at p90`;
+}
+
+/** `80 % interval: 57.7 GiB to 66.4 GiB`; undefined for stored answers without it. */
+export function peakRange({ peakInterval: interval }: Pick<Prediction, 'peakInterval'>): string | undefined {
+  if (interval === undefined) return undefined;
+  return `${interval.coveragePct} % interval: ${formatGib(interval.lowGib)} to ${formatGib(interval.highGib)}`;
 }
 
 /** The interval and the error of a prediction as sentences. */

@@ -260,7 +260,7 @@ export const PredictionError = z
 export type PredictionError = z.infer<typeof PredictionError>;
 
 /** Groups of measured rows that an interval can be computed from, most specific first. */
-export const STANDS_ON = ['chip', 'engineFamily', 'allEngines', 'otherSources'] as const;
+export const STANDS_ON = ['chip', 'engineFamily', 'pytorchEngines', 'allEngines', 'otherSources'] as const;
 
 /** The range that contains the step time with a given probability. */
 export const PredictionInterval = z
@@ -271,7 +271,7 @@ export const PredictionInterval = z
     standsOn: z
       .enum(STANDS_ON)
       .describe(
-        'chip: rows of this chip, engine family and kind of model (dense, experts). engineFamily: rows of the family and kind, because the chip has fewer than 20. allEngines: rows of the kind, because the family has fewer than 20. otherSources: rows of the kind with whole sources left out, because no constant was fitted on the engine.',
+        'chip: rows of this chip, engine family and kind of model (dense, experts). engineFamily: rows of the family and kind, because the chip has fewer than 20. pytorchEngines: rows of the engines that run on PyTorch alone (DeepSpeed, FSDP, Hugging Face, TorchTitan), because few runs of each are published. allEngines: rows of the kind, because the family has fewer than 20. otherSources: rows of the kind with whole sources left out, because no constant was fitted on the engine.',
       ),
     rows: count.describe('Number of these rows.'),
   })
@@ -281,6 +281,24 @@ export const PredictionInterval = z
       'Interval of the step time, from the errors of predictions on published rows that were left out of the fit by whole groups. It contains the prediction.',
   });
 export type PredictionInterval = z.infer<typeof PredictionInterval>;
+
+/** The range that contains the peak of memory with a given probability. */
+export const MemoryInterval = z
+  .strictObject({
+    lowGib: gib,
+    highGib: gib,
+    coveragePct: z.number().min(0).max(100).describe('Share of such peaks between lowGib and highGib, in percent.'),
+    standsOn: z
+      .enum(STANDS_ON)
+      .describe('As for the step time. No constant of memory was fitted, so no rows are left out.'),
+    rows: count.describe('Number of these rows.'),
+  })
+  .meta({
+    id: 'MemoryInterval',
+    description:
+      'Interval of the peak of memory, from the errors of predictions on published peaks. It contains the prediction.',
+  });
+export type MemoryInterval = z.infer<typeof MemoryInterval>;
 
 /** Whether a layout fits into GPU memory; `tight` means that it fits only without the memory margin. */
 export const MEMORY_VERDICTS = ['fits', 'tight', 'doesNotFit'] as const;
@@ -297,6 +315,7 @@ export const Prediction = z
     breakdown: z.array(TimePart).describe('Parts of the step; they sum to stepTimeS.'),
     memory: z.array(StageMemory).describe('One per pipeline stage.'),
     peakGib: gib.describe('Peak of the stage that needs most memory.'),
+    peakInterval: MemoryInterval.optional().describe('Absent in answers that were stored before it existed.'),
     capacityGib: gib,
     verdict: z.enum(MEMORY_VERDICTS),
     bubbleShare: share.describe('Share of the pipeline phase in which a GPU waits.'),

@@ -12,10 +12,11 @@ import { nodeDemandOf } from '@coxswain/runtime';
 import type { GangRequest, PlacementRefusal } from './gang-request.ts';
 import type { SchedulerView } from './scheduler-view.ts';
 import { demandKey } from './capacity/demand-key.ts';
-import { inOrder, namespaceOf, servingsOf } from './order/in-order.ts';
 import { FreeGpus } from './capacity/free-gpus.ts';
 import { attemptHoldingReservation, Reservations, type Reservation } from './reservations/reservations.ts';
 import { Refusals } from './capacity/refusals.ts';
+import { HeldForOthers } from './promises/held-for-others.ts';
+import type { NodePromise } from './promises/node-promise.ts';
 import { isWaitingForCapacity, isWaitingForNodes, waitingSince } from './order/waiting-jobs.ts';
 
 /** Free and taken GPUs, and the version of the scheduler's state that they were read at. */
@@ -55,6 +56,7 @@ export class ClusterScheduler {
     freeFor: ({ demand }) => ((demand?.tolerations.length ?? 0) > 0 ? this.#freeWithTaints : this.#free),
     rises: () => this.#free.rises + this.#freeWithTaints.rises,
   });
+  readonly #held: HeldForOthers;
   /** The fabric for each demand that was requested since the nodes last changed. */
   readonly #fabricFor = new Map<string, { readonly fabric: Fabric; readonly leftOut: string | undefined }>();
   #fabric: Fabric | undefined;
@@ -68,6 +70,14 @@ export class ClusterScheduler {
   constructor(view: SchedulerView) {
     this.#view = view;
     this.#reservations = new Reservations(view);
+    this.#held = new HeldForOthers({
+      view,
+      reservations: this.#reservations,
+      requestOf: (jobUid) => this.#refusals.requestOf(jobUid),
+      capacityOf: ({ demand }) => this.#nodesFor(demand),
+      usedGpus: () => this.#usedByOthers(''),
+      onFreed: () => this.#free.reservationEnded(),
+    });
     for (const { name } of view.nodes()) this.nodeChanged(name);
   }
 
@@ -85,11 +95,13 @@ export class ClusterScheduler {
   /** The reserved nodes changed, so refused requests may fit now. */
   reserveChanged(): void {
     this.#version += 1;
+    this.#held.nodesChanged();
     this.#free.reservationEnded();
   }
 
   /** The number of GPUs that the node's pods use has changed. */
   gpusChanged(name: string): void {
+    this.#held.nodesChanged();
     const facts = this.#view.node(name);
     const free = facts?.ready === true ? facts.gpuCapacity - this.#view.gpusUnderPods(name) : 0;
     this.#free.set(name, facts?.schedulable === true ? free : 0);
@@ -102,24 +114,18 @@ export class ClusterScheduler {
       attemptHoldingReservation(before) !== undefined &&
       (after === undefined || attemptHoldingReservation(after) === undefined);
     if (isFreed) this.#free.reservationEnded();
+    this.#held.jobChanged(before, after);
     return isFreed;
   }
 
   /**
-   * Capacity for a placement of the job of that UID. GPUs that the job itself has reserved do not count as taken. With a demand, only nodes
-   * that such pods can run on are included.
+   * Capacity for a placement of the job of that UID. GPUs that the job itself has reserved do not count as taken; those that are held for jobs
+   * ahead of it do, unless it ends before they start. With a demand, only nodes that such pods can run on are included.
    */
   capacityFor(jobUid: string, demand?: NodeDemand): VersionedCapacity {
-    const used = once(() => this.#usedByOthers(jobUid));
-    const { fabric, leftOut } =
-      demand === undefined || isEmptyDemand(demand)
-        ? { fabric: this.#currentFabric(), leftOut: undefined }
-        : this.#fabricOf(demand);
-    const reserve = this.#view.reserve();
+    const used = once(() => this.#held.withHeld(this.#usedByOthers(jobUid), jobUid));
     return {
-      fabric,
-      ...(reserve === undefined ? {} : { reserve }),
-      ...(leftOut === undefined ? {} : { leftOut }),
+      ...this.#nodesFor(demand),
       // Counted on first access: most reconciliations of a waiting job read the fabric alone.
       get usedGpus() {
         return used();
@@ -158,8 +164,8 @@ export class ClusterScheduler {
 
   /**
    * Reserves a placement's GPUs, in one synchronous step with the check that it still fits. Returns false and reserves nothing if one of its
-   * nodes has changed since `version`, is unschedulable or has its GPUs taken, or if the job is gone; the caller then places again. Changes of
-   * other nodes do not matter: they cannot make this placement wrong.
+   * nodes has changed since `version`, is unschedulable, or has its GPUs taken or held for a job ahead of it, or if the job is gone; the caller
+   * then places again. Changes of other nodes do not matter: they cannot make this placement wrong.
    */
   reserve(placement: PlacementSpec, version: number): boolean {
     const job = this.#view.job(placement.jobUid);
@@ -168,7 +174,9 @@ export class ClusterScheduler {
       return changedAt !== undefined && changedAt <= version;
     });
     if (job === undefined || !isUnchanged || !this.isReservable(placement)) return false;
+    if (!this.#held.allows(placement, job)) return false;
     this.#reservations.reserve(placement);
+    this.#held.began(placement, job);
     return true;
   }
 
@@ -194,12 +202,29 @@ export class ClusterScheduler {
 
   /** The earlier refusal of that request, while its cause has not changed or other jobs have their turn. */
   standingRefusal(jobUid: string, request: GangRequest): PlacementRefusal | undefined {
-    return this.#refusals.standing({ uid: jobUid, request }, this.#view.monotonicMs());
+    const uses = this.#held.usesOf(jobUid);
+    const standing = this.#refusals.standing({ uid: jobUid, request, uses }, this.#view.monotonicMs());
+    return standing ?? this.#held.untilKnown(jobUid);
   }
 
-  /** Records that no nodes were found for that request. */
-  recordRefusal(request: GangRequest, refusal: PlacementRefusal): void {
-    this.#refusals.record(request, refusal, this.#view.monotonicMs());
+  /** Records that no nodes were found for that request of the job of that UID. */
+  recordRefusal(request: GangRequest, refusal: PlacementRefusal, jobUid = ''): void {
+    this.#refusals.record({ request, refusal, uses: this.#held.usesOf(jobUid) }, this.#view.monotonicMs());
+  }
+
+  /** The nodes that are held for the job of that UID; undefined: none, `deriving`: not known yet. */
+  promiseFor(jobUid: string): NodePromise | 'deriving' | undefined {
+    return this.#held.promiseFor(jobUid);
+  }
+
+  /** Whether nodes are held for the job of that UID. */
+  hasPromise(jobUid: string): boolean {
+    return typeof this.promiseFor(jobUid) === 'object';
+  }
+
+  /** Free nodes are held for this job, so that the job of that UID waits; undefined: none are. */
+  waitsBehind(jobUid: string): NodePromise['job'] | undefined {
+    return this.#held.waitsBehind(jobUid);
   }
 
   /** Whether any job waits for GPUs. */
@@ -218,23 +243,20 @@ export class ClusterScheduler {
    */
   offer(waitsFor: 'gpus' | 'nodes'): readonly TrainingJob[] {
     const jobs = this.#view.jobs();
-    const may = this.#refusals.offer(jobs.filter(isWaitingForCapacity), this.#view.monotonicMs());
+    this.#held.refresh();
+    const waiting = jobs.filter(isWaitingForCapacity);
+    const may = this.#refusals.offer(waiting, this.#view.monotonicMs(), (uid) => this.#held.usesOf(uid));
     const others =
       waitsFor === 'gpus' ? [] : jobs.filter((job) => isWaitingForNodes(job) && !isWaitingForCapacity(job));
     return this.#inTurn([...may, ...others]).map(({ job }) => job);
   }
 
   #inTurn(jobs: readonly TrainingJob[]): readonly WaitingJob[] {
-    return inOrder(jobs, servingsOf(this.#view.jobs(), this.#begun())).map((job) => ({
+    return this.#held.inOrder(jobs).map((job) => ({
       job,
       since: waitingSince(job),
       request: this.#refusals.requestOf(job.metadata.uid),
     }));
-  }
-
-  /** Namespaces of jobs whose attempts are reserved and not recorded in status yet, in the order of their reservations. */
-  #begun(): readonly string[] {
-    return this.#reservations.unrecorded().map(namespaceOf);
   }
 
   /** Forgets a job that was deleted. */
@@ -266,6 +288,20 @@ export class ClusterScheduler {
   #node(name: string): FabricNode | undefined {
     this.#nodes ??= new Map(this.#currentFabric().nodes.map((node) => [node.name, node]));
     return this.#nodes.get(name);
+  }
+
+  /** Nodes that such pods can run on, without what is used of them. */
+  #nodesFor(demand: NodeDemand | undefined): Omit<FabricCapacity, 'usedGpus'> {
+    const { fabric, leftOut } =
+      demand === undefined || isEmptyDemand(demand)
+        ? { fabric: this.#currentFabric(), leftOut: undefined }
+        : this.#fabricOf(demand);
+    const reserve = this.#view.reserve();
+    return {
+      fabric,
+      ...(reserve === undefined ? {} : { reserve }),
+      ...(leftOut === undefined ? {} : { leftOut }),
+    };
   }
 
   #fabricOf(demand: NodeDemand): { readonly fabric: Fabric; readonly leftOut: string | undefined } {

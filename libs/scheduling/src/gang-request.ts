@@ -1,4 +1,4 @@
-import type { placeGang, PlacementOutcome } from '@coxswain/fabric';
+import type { FabricCapacity, placeGang, PlacementOutcome } from '@coxswain/fabric';
 
 /** What a gang asks for: a layout and where its ranks may go. */
 export type GangRequest = Parameters<typeof placeGang>[0] & {
@@ -8,3 +8,17 @@ export type GangRequest = Parameters<typeof placeGang>[0] & {
 
 /** Why the gang cannot be placed, and what it would need. */
 export type PlacementRefusal = Exclude<PlacementOutcome, { readonly kind: 'placed' }>;
+
+/** A job as messages name it. */
+export interface JobName {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Nodes for a gang are to be searched on that capacity. */
+export interface NodeQuestion {
+  readonly job: JobName;
+  readonly request: GangRequest;
+  readonly capacity: FabricCapacity;
+}

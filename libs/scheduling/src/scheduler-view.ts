@@ -1,5 +1,6 @@
 import type { Placement, TrainingJob } from '@coxswain/api-types';
-import type { NodeFacts, Reserve } from '@coxswain/fabric';
+import type { findNodes, NodeFacts, Reserve } from '@coxswain/fabric';
+import type { NodeQuestion } from './gang-request.ts';
 
 /**
  * What the scheduler reads of the cluster. It reads the caches of this process, so each kind of object may lag behind the API server by a
@@ -8,6 +9,12 @@ import type { NodeFacts, Reserve } from '@coxswain/fabric';
 export interface SchedulerView {
   /** Milliseconds of a clock that never goes back. */
   monotonicMs(): number;
+  /** The time of day. Absent: no nodes are held for waiting jobs, because ends are predicted in the time of day. */
+  now?(): Date;
+  /** Searches nodes in another process, for searches that would block this one. Absent: there is none. */
+  findNodes?(question: NodeQuestion): Promise<ReturnType<typeof findNodes>>;
+  /** Nodes are held, held from another time on, or no longer held for the jobs of these UIDs. Called at once. */
+  promisesChanged?(jobUids: readonly string[]): void;
   nodes(): readonly NodeFacts[];
   /** Nodes kept free for gangs whose nodes fail; undefined: none. */
   reserve(): Reserve | undefined;

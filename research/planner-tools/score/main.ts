@@ -10,21 +10,23 @@ import {
   summaryOf,
   textOf,
 } from '@coxswain/planner-calibration';
+import { recordApart } from '../record-errors.ts';
 import { HELP, parseOptions } from './options.ts';
 
 try {
-  main(process.argv.slice(2));
+  await main(process.argv.slice(2));
 } catch (error) {
   process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 }
 
-function main(argv: readonly string[]): void {
+async function main(argv: readonly string[]): Promise<void> {
   const options = parseOptions(argv);
   if (options.help) {
     process.stdout.write(HELP);
     return;
   }
+  if (options.record) await recordApart();
   const calibration = options.calibration === undefined ? CALIBRATION : calibrationOf(options.calibration);
   const { rows, files } = readMeasurements(options.files);
   const scored = scoreRows(rows, plannerPredictor(calibration), options.qualities);

@@ -10,6 +10,8 @@ export interface ScoreOptions {
   /** How many of the worst rows to show. */
   readonly worst: number;
   readonly jsonOnly: boolean;
+  /** Whether to record the errors of rows that no constant was fitted on. */
+  readonly record: boolean;
   /** File of constants to use in place of the shipped ones. */
   readonly calibration: string | undefined;
 }
@@ -27,6 +29,8 @@ compares the predictions with the measurements. Prints n, median, mean and 90th 
   --worst N           also show the N rows with the largest errors (default: 0)
   --calibration FILE  constants to use in place of the shipped ones
   --json-only         print nothing but the JSON line
+  --record            write the errors of rows that no constant was fitted on (step times kept apart, all peaks of memory) to
+                      research/planner-calibration/data/errors_*.csv, and the intervals that follow to errors.json; do it after a fit
   --help              print this
 
 A row is predicted from what a user could state: model, machines, layout, engine and its release. Its measured values, its
@@ -45,6 +49,7 @@ export function parseOptions(argv: readonly string[]): ScoreOptions {
       worst: { type: 'string', default: '0' },
       calibration: { type: 'string' },
       'json-only': { type: 'boolean', default: false },
+      record: { type: 'boolean', default: false },
     },
   });
   return {
@@ -54,6 +59,7 @@ export function parseOptions(argv: readonly string[]): ScoreOptions {
     by: groupings(values.by, filesOrRepository(positionals).length),
     worst: wholeNumber(values.worst, '--worst'),
     jsonOnly: values['json-only'],
+    record: values.record,
     calibration: values.calibration,
   };
 }

@@ -5,6 +5,7 @@ import { AccessDenied, type AskedProject } from './access-denied.ts';
 export const ACTIONS = [
   'project.read',
   'project.create',
+  'project.update',
   'token.read',
   'token.write',
   'webhook.read',

@@ -74,6 +74,14 @@ async function createNode(name: string, leaf: string): Promise<void> {
   });
 }
 
+/** A pod that belongs to no job. */
+async function podOfAnother(nodeName: string, gpus: number): Promise<void> {
+  const resources = { limits: { [GPU_RESOURCE]: String(gpus) } };
+  const spec = { nodeName, containers: [{ name: 'busy', image: 'example/image', resources }] };
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'busy', namespace: 'research' }, spec };
+  await cluster.kubectl(['create', '-f', '-'], { input: JSON.stringify(pod) });
+}
+
 async function setStatus(kind: string, name: string, status: object): Promise<void> {
   const patch = JSON.stringify({ status });
   const where = kind === 'node' ? [] : ['-n', 'research'];
@@ -131,6 +139,7 @@ async function fabric(): Promise<ClusterFabric> {
 
 describe('the fabric of a cluster', () => {
   it('tells an administrator each node, where it sits and which job holds it, until the attempt has ended', async () => {
+    await podOfAnother('node-b', 3);
     const { id, attempt } = await placedJob('rowing');
     const seen = await waitFor(
       async () => {
@@ -139,7 +148,12 @@ describe('the fabric of a cluster', () => {
       },
       { what: 'the job on the fabric' },
     );
-    expect(seen.nodes).toMatchObject({ names: ['node-a', 'node-b', 'node-c'], gpus: [8, 8, 8], places: [0, 1, 1] });
+    expect(seen.nodes).toMatchObject({
+      names: ['node-a', 'node-b', 'node-c'],
+      gpus: [8, 8, 8],
+      places: [0, 1, 1],
+      heldByOthers: [0, 3, 0],
+    });
     expect(seen.places).toMatchObject([
       {
         island: 'ib-1',

@@ -1,4 +1,4 @@
-import type { KubeClient } from '@coxswain/kube';
+import { type KubeClient, systemClock } from '@coxswain/kube';
 import { Module } from '@nestjs/common';
 import { KUBE, STOPPING } from '../infrastructure/tokens.ts';
 import { FabricController } from './fabric.controller.ts';
@@ -8,6 +8,7 @@ import { FabricService } from './fabric.service.ts';
 import { GpuCountsController } from './gpu-counts.controller.ts';
 import { GpuCountsService } from './gpu-counts.service.ts';
 import { SeenNodes } from './seen-nodes.ts';
+import { SeenPods } from './seen-pods.ts';
 
 /** The network of the cluster, and who holds its GPUs. */
 @Module({
@@ -17,6 +18,11 @@ import { SeenNodes } from './seen-nodes.ts';
       provide: SeenNodes,
       inject: [KUBE, STOPPING],
       useFactory: (kube: KubeClient, stopping: AbortSignal) => new SeenNodes({ kube, stopping }),
+    },
+    {
+      provide: SeenPods,
+      inject: [KUBE],
+      useFactory: (kube: KubeClient) => new SeenPods({ kube, clock: systemClock }),
     },
     FabricService,
     GpuCountsService,

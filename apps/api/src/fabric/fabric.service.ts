@@ -10,6 +10,7 @@ import { CLUSTER, type Cluster, TENANT_DATABASE } from '../infrastructure/tokens
 import { columnsOf, type FabricColumns } from './fabric-columns.ts';
 import { holdingJobs, toFabricJob } from './fabric-jobs.ts';
 import { SeenNodes } from './seen-nodes.ts';
+import { SeenPods } from './seen-pods.ts';
 
 /** A first list of 10,000 nodes takes a few seconds. */
 const PATIENCE_MS = 15_000;
@@ -26,16 +27,19 @@ export class FabricService {
   readonly #database: TenantDatabase;
   readonly #cluster: Cluster;
   readonly #nodes: SeenNodes;
+  readonly #pods: SeenPods;
   #newest: FabricAnswer | undefined;
 
   constructor(
     @Inject(TENANT_DATABASE) database: TenantDatabase,
     @Inject(CLUSTER) cluster: Cluster,
     @Inject(SeenNodes) nodes: SeenNodes,
+    @Inject(SeenPods) pods: SeenPods,
   ) {
     this.#database = database;
     this.#cluster = cluster;
     this.#nodes = nodes;
+    this.#pods = pods;
   }
 
   /** UNAVAILABLE, with what the API server said, where nodes cannot be read. */
@@ -44,6 +48,7 @@ export class FabricService {
     const seen = await this.#nodes.observe(PATIENCE_MS);
     if (seen.problem !== undefined) throw new DomainError('UNAVAILABLE', seen.problem);
     const { columns, indexOfNode } = this.#answerOf(seen.fabric);
+    const held = await this.#pods.heldByOthers();
     const { jobs, hasMore } = await this.#database.within(
       scopeOf(principal, this.#cluster.id),
       (sql) => holdingJobs(sql, this.#cluster),
@@ -52,6 +57,10 @@ export class FabricService {
     return {
       isStale: seen.isStale,
       ...columns,
+      nodes: {
+        ...columns.nodes,
+        heldByOthers: held === undefined ? null : columns.nodes.names.map((name) => held.get(name) ?? 0),
+      },
       jobs: jobs.map((job) => toFabricJob(job, indexOfNode)),
       hasMoreJobs: hasMore,
     };

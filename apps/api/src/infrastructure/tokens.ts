@@ -24,6 +24,8 @@ export const PLANNER = Symbol('planner');
 export const DENIALS = Symbol('denials');
 /** A Database of the system role, for what happens before it is known who asks: sessions, and the people whose they are. */
 export const SIGN_IN_DATABASE = Symbol('sign-in database');
+/** A QueueRecords, which reads what the order of all jobs depends on, without names. */
+export const QUEUE_RECORDS = Symbol('queue records');
 /** Bytes of the key that seals sign-ins that are not complete yet. */
 export const SIGN_IN_KEY = Symbol('sign-in key');
 /** Seals the secrets that messages to endpoints are signed with. */

@@ -19,6 +19,8 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'fabric/snapshot-retention.ts': 'goes on by itself',
   'fabric/snapshot-store.ts': 'records the fabric, which is of no project, for the recorder that goes on by itself',
   'http/key-expiry.ts': 'goes on by itself',
+  'queue/queue-records.ts':
+    'the order is over all projects; it reads no names, and answers name what a TenantDatabase finds',
   'outbox/': 'carries jobs to the cluster',
   'messages/': 'carries messages to endpoints',
   'projection/': 'mirrors the cluster',

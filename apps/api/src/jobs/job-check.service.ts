@@ -30,6 +30,7 @@ import { collectionOf, sentenceOf } from '../cluster/resources.ts';
 import { GpuCountsService } from '../fabric/gpu-counts.service.ts';
 import { CLUSTER, type Cluster, KUBE, TENANT_DATABASE } from '../infrastructure/tokens.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
+import { requireAllowedClass } from './allowed-classes.ts';
 import { CheckCalls } from './check-calls.ts';
 import { CheckPlan } from './check-plan.ts';
 import { type CheckFacts, checkOf } from './job-check.ts';
@@ -80,7 +81,7 @@ export class JobCheckService {
   ): Promise<JobCheck> {
     this.#limits.chargeChange(principal, project);
     const question: ScopeQuestion = { clusterId: this.#cluster.id, principal, project, action: 'job.submit' };
-    const { found, namespace, isNameTaken, isStartAdopted } = await inProject(
+    const { found, namespace, isNameTaken, isStartAdopted, classRefusal } = await inProject(
       this.#database,
       question,
       async (sql, scope) => {
@@ -90,10 +91,11 @@ export class JobCheckService {
           namespace,
           isNameTaken: await this.#isNameTaken(sql, namespace, body.name),
           isStartAdopted: await this.#isAdopted(sql, namespace, body.spec.resumeFrom?.from),
+          classRefusal: await refusalBy(() => requireAllowedClass(sql, scope, body.spec)),
         };
       },
     );
-    const refusal = refusalOf(body);
+    const refusal = (await refusalOf(body)) ?? classRefusal;
     const isTried = refusal === null && !isNameTaken;
     const [answers, gpus, plan] = await Promise.all([
       this.#calls.ask(principal, project, (call) => this.#askCluster({ namespace, body, isTried }, call)),
@@ -213,10 +215,16 @@ export class JobCheckService {
 }
 
 /** Why the API refuses the spec; null: it does not. */
-function refusalOf({ spec }: JobCreate): DomainError | null {
-  try {
+function refusalOf({ spec }: JobCreate): Promise<DomainError | null> {
+  return refusalBy(() => {
     requireNoPlainSecrets(spec, '/spec');
     requireRunnable(spec, '/spec');
+  });
+}
+
+async function refusalBy(require: () => void | Promise<void>): Promise<DomainError | null> {
+  try {
+    await require();
     return null;
   } catch (error) {
     if (error instanceof DomainError) return error;

@@ -12,7 +12,7 @@ import { asksTheSame, withoutChanges } from './same-request.ts';
  * A row has three writers, and each owns its columns:
  * - requests (JobsService) write what is asked for: `desired_*`, and `generation`, which counts the changes that were asked for here;
  * - the cluster writer brings the resource in line and records how far it got: `applied_generation`;
- * - the projection repeats the resource: `uid`, `spec`, `status`, `state`, `summary`, `waits_since`, `resource_version`.
+ * - the projection repeats the resource: `uid`, `spec`, `status`, `state`, `summary`, `waits_since`, `first_expected_start`, `resource_version`.
  *
  * A writer that changes the spec or the labels, wherever the change was requested, increments `spec_version`.
  *
@@ -67,6 +67,8 @@ export interface ResourceColumns {
   readonly finishedAt: string | null;
   /** Since when the job waits for GPUs; null: it does not. */
   readonly waitsSince: string | null;
+  /** The start that was expected first, and since when; null: none is. */
+  readonly firstExpectedStart: { readonly start: string; readonly since: string } | null;
 }
 
 /** A resource that the API did not make, as it is recorded before anything is known of its status. */
@@ -266,7 +268,8 @@ export async function writeResource(sql: Sql, jobId: string, resource: ResourceC
     `UPDATE jobs
         SET uid = $2, spec = $3, status = $4, state = $5, summary = $6, resource_version = $7::numeric,
             finished_at = CASE WHEN $8 THEN coalesce(finished_at, $9::timestamptz, now()) ELSE NULL END,
-            labels = $11, spec_version = spec_version + CASE WHEN $10 THEN 1 ELSE 0 END, waits_since = $12::timestamptz, ${TOUCHED}
+            labels = $11, spec_version = spec_version + CASE WHEN $10 THEN 1 ELSE 0 END, waits_since = $12::timestamptz,
+            first_expected_start = coalesce($13::jsonb, first_expected_start), ${TOUCHED}
       WHERE id = $1 AND (resource_version IS NULL OR uid IS NULL OR resource_version < $7::numeric
                          OR (resource_version = $7::numeric AND waits_since IS DISTINCT FROM $12::timestamptz))`,
     [
@@ -282,6 +285,7 @@ export async function writeResource(sql: Sql, jobId: string, resource: ResourceC
       resource.changesSpec,
       JSON.stringify(resource.labels),
       resource.waitsSince,
+      resource.firstExpectedStart === null ? null : JSON.stringify(resource.firstExpectedStart),
     ],
   );
   return written.affected === 1;

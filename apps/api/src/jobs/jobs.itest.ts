@@ -119,6 +119,32 @@ describe('a job over REST', () => {
   });
 });
 
+describe('a job that names a PriorityClass', () => {
+  const withClass = (): Promise<TestAnswer> => submit({ spec: { ...aJobSpec(), priorityClassName: 'urgent' } });
+  const allow = (priorityClasses: readonly string[], as: string = api.adminToken): Promise<TestAnswer> =>
+    api.send('PATCH', '/v1/projects/research', { token: as, body: { priorityClasses } });
+
+  it('is refused until an administrator of the cluster lets its project use the class, and is shown which it may use', async () => {
+    const refused = await withClass();
+    expect([refused.status, refused.body.errors?.[0]]).toMatchObject([
+      400,
+      { pointer: '/spec/priorityClassName', detail: expect.stringContaining('may use none but the default') },
+    ]);
+    expect((await allow(['urgent'], token)).status).toBe(403);
+    expect((await allow(['urgent', 'high', 'high'])).body).toMatchObject({ priorityClasses: ['high', 'urgent'] });
+    const made = await withClass();
+    expect([made.status, made.body.spec.priorityClassName]).toEqual([201, 'urgent']);
+    await allow(['high']);
+    expect((await withClass()).body.detail).toContain('it may use high');
+    const check = { token, body: { name: 'checked', spec: { ...aJobSpec(), priorityClassName: 'urgent' } } };
+    const { body } = await api.send('POST', `${JOBS}/check`, check);
+    expect(body.obstacles).toContainEqual(
+      expect.objectContaining({ field: 'spec.priorityClassName', effect: 'NeedsChange' }),
+    );
+    expect((await allow([])).body.priorityClasses).toEqual([]);
+  });
+});
+
 describe('an Idempotency-Key', () => {
   it('gives a repetition the same answer and makes one job', async () => {
     const body = { name: freshName(), spec: aJobSpec() };

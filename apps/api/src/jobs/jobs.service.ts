@@ -32,6 +32,7 @@ import {
   type ScopeQuestion,
 } from '../auth/project-scope.ts';
 import { cancelChange, deleteChange, labelChange, resumeChange, suspendChange, urgencyOf } from './job-commands.ts';
+import { requireAllowedClass } from './allowed-classes.ts';
 import { jobListQuery } from './job-list-query.ts';
 import { findJob, SELECT_JOB_IN_SHORT, type TimedJobRow, toJobSummaries } from './job-of-row.ts';
 import { findJobRow, type JobRow } from './job-row.ts';
@@ -218,6 +219,7 @@ export class JobsService {
     },
   ): Promise<Job> {
     const { principal, project, body } = request;
+    await requireAllowedClass(sql, project, body.spec);
     await this.#limits.requireRoom(sql, project, 'endedJobs');
     await this.#limits.requireRoom(sql, project, 'jobs');
     const namespace = await this.namespaceFor(sql, project, body.namespace);

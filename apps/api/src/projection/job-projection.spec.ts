@@ -30,6 +30,7 @@ describe('what a row repeats of its resource', () => {
       isFinished: false,
       finishedAt: null,
       waitsSince: null,
+      firstExpectedStart: null,
     });
   });
 
@@ -69,6 +70,17 @@ describe('what a row repeats of its resource', () => {
   ])('%s', (_what, reason, want) => {
     const conditions = reason === undefined ? [] : [{ ...(condition('Placed', 'False') as Condition), reason }];
     expect(columnsOf({ state: 'Queued', conditions }).waitsSince).toBe(want);
+  });
+
+  it.each<[string, object, object | null]>([
+    [
+      'is kept as it was expected first',
+      { firstPromised: '2026-01-02T00:00:00Z', promisedAt: '2026-01-01T00:00:00Z', at: '2026-01-09T00:00:00Z' },
+      { start: '2026-01-02T00:00:00.000Z', since: '2026-01-01T00:00:00.000Z' },
+    ],
+    ['is left out if it cannot be read', { firstPromised: 'soon', promisedAt: '2026-01-01T00:00:00Z' }, null],
+  ])('has a start that %s', (_what, expectedStart, want) => {
+    expect(columnsOf({ state: 'Queued', expectedStart } as Partial<Status>).firstExpectedStart).toEqual(want);
   });
 
   it.each<[string, Partial<Status>, boolean, string | null]>([

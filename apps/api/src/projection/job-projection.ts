@@ -102,7 +102,15 @@ export function resourceColumnsOf(job: TrainingJob, row: DesiredColumns | undefi
     isFinished: FINAL_JOB_STATES.has(state),
     finishedAt: finishTimeOf(job),
     waitsSince: isWaitingForCapacity(job) ? timeOf(waitingSince(job)) : null,
+    firstExpectedStart: firstExpectedStartOf(status),
   };
+}
+
+/** The status has it only while nodes are held; the row keeps it, to compare it with the start that comes. */
+function firstExpectedStartOf(status: object): ResourceColumns['firstExpectedStart'] {
+  const { expectedStart } = status as { readonly expectedStart?: { firstPromised?: string; promisedAt?: string } };
+  const [start, since] = [expectedStart?.firstPromised, expectedStart?.promisedAt].map((at) => timeOf(at ?? ''));
+  return start === undefined || since === undefined || start === null || since === null ? null : { start, since };
 }
 
 /** Marks the rows of that name whose resource is gone. */

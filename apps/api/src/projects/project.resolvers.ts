@@ -1,4 +1,4 @@
-import { ApiTokenCreate, ApiTokenRotate, PROJECT_LIMITS, ProjectCreate } from '@coxswain/api-types';
+import { ApiTokenCreate, ApiTokenRotate, PROJECT_LIMITS, ProjectCreate, ProjectPatch } from '@coxswain/api-types';
 import { Inject, Injectable } from '@nestjs/common';
 import { list, one, present, type RootFields, type RootResolvers } from '../graphql/root-resolvers.ts';
 import { idempotencyKeyOf } from '../http/idempotency-key.ts';
@@ -38,6 +38,9 @@ export class ProjectResolvers implements RootResolvers {
             parse(ProjectCreate, present(input)),
             idempotencyKeyOf(idempotencyKey ?? undefined),
           ),
+      ),
+      updateProject: one<{ project: string; input: unknown }>(({ project, input }, { principal }) =>
+        projects.patch(principal, project, parse(ProjectPatch, present(input))),
       ),
       createToken: one<{ project: string; input: unknown }>(({ project, input }, { principal }) =>
         tokens.create(principal, project, parse(ApiTokenCreate, present(input))),

@@ -7,8 +7,9 @@ import {
   ProjectCreate,
   ProjectLimitList,
   ProjectList,
+  ProjectPatch,
 } from '@coxswain/api-types';
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post } from '@nestjs/common';
 import { Caller } from '../auth/auth.guard.ts';
 import type { Principal } from '../auth/principal.ts';
 import { IdempotencyKey } from '../http/idempotency-key.ts';
@@ -56,6 +57,20 @@ export class ProjectsController {
   @Answers({ status: 200, schema: Project, summary: 'One project' })
   get(@Caller() caller: Principal, @Param('project') project: string): Promise<Project> {
     return this.#projects.get(caller, project);
+  }
+
+  @Patch(':project')
+  @Answers({
+    status: 200,
+    schema: Project,
+    summary: 'Change which PriorityClasses jobs of the project may name (cluster administrators)',
+  })
+  patch(
+    @Caller() caller: Principal,
+    @Param('project') project: string,
+    @Body({ schema: ProjectPatch }) request: ProjectPatch,
+  ): Promise<Project> {
+    return this.#projects.patch(caller, project, request);
   }
 
   @Get(':project/limits')

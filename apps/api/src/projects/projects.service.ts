@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Project, ProjectCreate, ProjectLimitList, ProjectList } from '@coxswain/api-types';
+import type { Project, ProjectCreate, ProjectLimitList, ProjectList, ProjectPatch } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
 import { isUniqueViolation, type Sql, type TenantDatabase } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
@@ -19,10 +19,11 @@ interface ProjectRow {
   readonly name: string;
   readonly created_at: Date;
   readonly namespaces: readonly string[] | null;
+  readonly priority_classes: readonly string[];
 }
 
 const SELECT_PROJECT = `
-  SELECT p.id, p.name, p.created_at,
+  SELECT p.id, p.name, p.created_at, p.priority_classes,
          (SELECT array_agg(n.namespace ORDER BY n.position) FROM project_namespaces n WHERE n.project_id = p.id) AS namespaces
     FROM projects p`;
 
@@ -105,6 +106,17 @@ export class ProjectsService {
     return inProject(this.#database, question, (sql, project) => oneProject(sql, project.id));
   }
 
+  /** Changes settings of a project. What jobs that exist name stays. */
+  async patch(principal: Principal, name: string, { priorityClasses }: ProjectPatch): Promise<Project> {
+    const question = { clusterId: this.#cluster.id, principal, project: name, action: 'project.update' } as const;
+    return inProject(this.#database, question, async (sql, { id }) => {
+      const classes = [...new Set(priorityClasses)].toSorted();
+      await sql.query('UPDATE projects SET priority_classes = $2 WHERE id = $1', [id, classes]);
+      await recordAudit(sql, principal, { action: 'project.update', target: name, projectId: id });
+      return oneProject(sql, id);
+    });
+  }
+
   /** What it may use of the API, and what of it is used. */
   async limits(principal: Principal, name: string): Promise<ProjectLimitList> {
     const question = {
@@ -136,5 +148,10 @@ async function oneProject(sql: Sql, id: string): Promise<Project> {
 }
 
 function toProject(row: ProjectRow): Project {
-  return { name: row.name, namespaces: [...(row.namespaces ?? [])], createdAt: row.created_at.toISOString() };
+  return {
+    name: row.name,
+    namespaces: [...(row.namespaces ?? [])],
+    createdAt: row.created_at.toISOString(),
+    priorityClasses: [...row.priority_classes],
+  };
 }

@@ -45,6 +45,7 @@ const PIN = 'baseline of the paper';
 const BODIES: Readonly<Record<string, Input>> = {
   'POST /graphql': () => ({ query: '{ whoAmI { name } }' }),
   'POST /v1/projects': newProject,
+  'PATCH /v1/projects/{project}': () => ({ priorityClasses: [] }),
   'POST /v1/projects/{project}/tokens': newToken,
   'POST /v1/projects/{project}/tokens/{tokenId}/rotate': nothing,
   'POST /v1/projects/{project}/webhooks': newWebhook,
@@ -85,6 +86,7 @@ export function routeQuestion(route: string, things: Things): Question {
 
 const INPUTS: Readonly<Record<string, Input>> = {
   createProject: newProject,
+  updateProject: () => ({ priorityClasses: [] }),
   createToken: newToken,
   rotateToken: nothing,
   createWebhook: newWebhook,

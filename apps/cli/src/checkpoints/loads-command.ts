@@ -9,6 +9,7 @@ import {
   type LoadVerdict,
   universalCopyOf,
 } from '@coxswain/checkpoint';
+import { engineNamed } from '@coxswain/layout';
 import { formatBytes, formatDuration } from '@coxswain/units';
 import type { Command } from 'commander';
 import { readdir, readFile, stat } from 'node:fs/promises';
@@ -88,7 +89,8 @@ function statedEngine(
 
 function namedEngine(text: string): Pick<LoadTarget, 'engine' | 'release'> {
   const [name = '', release] = text.split('@', 2);
-  const engine = ENGINE_NAMES.find((one) => one === name);
+  const named = engineNamed(name);
+  const engine = ENGINE_NAMES.find((one) => one === named);
   if (engine === undefined)
     throw new CliError(`--engine ${text}: there is no engine ${name}. Engines are ${ENGINE_NAMES.join(', ')}.`);
   if (release !== undefined && !isRelease(engine, release))

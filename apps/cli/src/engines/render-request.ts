@@ -1,7 +1,7 @@
 /** Files and flags of `coxswain render` as the question that they are. */
 import { ENGINE_RELEASES, PlacementSpec, RenderingRequest, ranksOfPod } from '@coxswain/api-types';
 import { isEngineName } from '@coxswain/engines';
-import { LAYOUT_ENGINES, type LayoutEngine, type ModelShape } from '@coxswain/layout';
+import { engineNamed, type LayoutEngine, type ModelShape } from '@coxswain/layout';
 import { z } from 'zod';
 import { CliError } from '../cli-error.ts';
 import { withEngineFile } from '../files/engine-file.ts';
@@ -163,7 +163,7 @@ function modelOfFlag(nameOrFile: string): Part<'model'> {
 
 function engineOfFlag(text: string): Part<'engine'> {
   const [name = '', release, ...more] = text.split('@');
-  const known = LAYOUT_ENGINES.find((one) => one === name);
+  const known = engineNamed(name);
   if (known === undefined || more.length > 0)
     throw new CliError(`--engine ${text}: give NAME or NAME@RELEASE; \`coxswain engines\` lists both.`);
   return defined({ name: known, release: release === undefined ? undefined : tagOf(known, release) });

@@ -30,13 +30,88 @@ describe('a job that is exported', () => {
     expect([imported.name, ranks(imported)]).toEqual([job.name, ranks(job)]);
   });
 
-  it('and then edited is imported by its fields', () => {
-    const [job] = shipped;
-    if (job === undefined) throw new Error('no example');
-    const text = exportedJob(job, 'jobset').replace(/image: .*/, 'image: example.com/edited:2');
-    const imported = importFile(text);
-    expect(imported.job.spec.engine.image).toBe('example.com/edited:2');
+  const EDITS: Readonly<Record<ExportForm, (text: string) => string>> = {
+    jobset: (text) => doubled(text, /(parallelism|completions): (\d+)/g),
+    trainjob: (text) => doubled(text, /(numNodes): (\d+)/g),
+    pytorchjob: (text) => text,
+    sbatch: (text) => doubled(text, /(#SBATCH --nodes)=(\d+)/g),
+  };
+  /** Each number, doubled. */
+  function doubled(text: string, pattern: RegExp): string {
+    return text.replaceAll(pattern, (found, _name: string, count: string) =>
+      found.replace(count, String(2 * Number(count))),
+    );
+  }
+
+  it.each(cases.filter(([, , { spec }]) => spec.engine.image !== undefined))(
+    '%s as %s with another image and more nodes is imported as the job with these',
+    (_name, form, job) => {
+      const image = 'example.com/edited:2';
+      const text = exportedJob(job, form)
+        .replaceAll(/image: .*/g, `image: ${image}`)
+        .replace(/container-image=\S+/, `container-image=${image}`);
+      const { layout, engine } = job.spec;
+      const grows = form === 'pytorchjob' || layout === undefined ? 1 : 2;
+      const { spec } = JobCreate.parse(importFile(EDITS[form](text)).job);
+      expect(spec).toEqual({
+        ...job.spec,
+        resources:
+          grows === 1 ? job.spec.resources : { gpusPerNode: spec.resources.gpusPerNode, ...job.spec.resources },
+        engine: { ...engine, image },
+        layout: layout && { ...layout, dataParallelDegree: layout.dataParallelDegree * grows },
+      });
+    },
+  );
+
+  it.each(EXPORT_FORMS)('as %s with other variables is imported as the job with these', (form) => {
+    const plain = JobCreate.parse({
+      name: 'plain',
+      spec: {
+        engine: {
+          name: 'command',
+          image: 'i:1',
+          command: ['python3', 'a.py'],
+          env: [
+            { name: 'KEPT', value: 'a b' },
+            { name: 'LEVEL', value: 'low' },
+          ],
+        },
+        layout: { dataParallelDegree: 16 },
+        resources: { gpusPerNode: 8 },
+      },
+    });
+    const text = exportedJob(plain, form)
+      .replaceAll(/value: low/g, 'value: high')
+      .replace('export LEVEL=low', 'export LEVEL=high\nexport NEW=1');
+    const { job, report } = importFile(text);
+    expect(job.spec.engine.env).toEqual([
+      { name: 'KEPT', value: 'a b' },
+      { name: 'LEVEL', value: 'high' },
+      ...(form === 'sbatch' ? [{ name: 'NEW', value: '1' }] : []),
+    ]);
+    expect({ ...job.spec.engine, env: [] }).toEqual({ ...plain.spec.engine, env: [] });
+    expect(report.map(({ from }) => from)).toContain('variable LEVEL, edited');
+  });
+
+  it.each<[string, (text: string) => string]>([
+    [
+      'a field that the job does not have',
+      (text) => text.replace('completionMode: Indexed', 'completionMode: NonIndexed'),
+    ],
+    ['a line of the script', (text) => text.replace(/torchrun --/, 'torchrun --tee=3 --')],
+    ['a field that is gone', (text) => text.replace(/ *backoffLimit: 0\n/, '')],
+    ['nodes that do not divide', (text) => text.replace(/completions: \d+/, 'completions: 3')],
+  ])('and then edited in the image and in %s is imported by its fields', (_what, edit) => {
+    const job = readJobFile(join(JOBS, 'any-program.yaml'));
+    const imported = importFile(edit(exportedJob(job, 'jobset').replace(/image: .*/, 'image: edited:2')));
     expect(imported.report.map(({ why }) => why)).toContain('the file was changed since, so its fields count');
+  });
+
+  it('and edited beside another object is imported as the job with the edit', () => {
+    const job = readJobFile(join(JOBS, 'any-program.yaml'));
+    const text = exportedJob(job, 'jobset').replace(/image: .*/, 'image: edited:2');
+    const claim = '---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: { name: checkpoints }\n';
+    expect(importFile(`${text}${claim}`).job.spec.engine.image).toBe('edited:2');
   });
 
   it('and defaulted by an API server is imported as the same job', () => {

@@ -1,7 +1,8 @@
-/** The job that an exported file holds, if the file still says what was exported. */
+/** The job that an exported file holds, with what a person edited in the file since. */
 import { JobCreate } from '@coxswain/api-types';
 import { parse } from 'yaml';
 import type { ImportedJob } from '../job-import/imported-job.ts';
+import { editedJob } from './edited-export.ts';
 import { EXPORT_FORMS, EXPORTED_JOB, exportedJob, type ExportForm } from './exported-job.ts';
 
 const KINDS: Readonly<Record<string, ExportForm>> = {
@@ -10,7 +11,7 @@ const KINDS: Readonly<Record<string, ExportForm>> = {
   PyTorchJob: 'pytorchjob',
 };
 
-/** Undefined if it is no export; `changed` if somebody edited it since, so that its fields count. */
+/** With the edits of a person; undefined if it is no export, `changed` if it was edited in ways that the job has no field for. */
 export function jobOfExport(text: string, document: unknown): ImportedJob | 'changed' | undefined {
   const ofScript = new RegExp(`^# ${EXPORTED_JOB}: (.*)$`, 'm').exec(text)?.[1];
   const { kind, metadata } = (document ?? {}) as {
@@ -24,12 +25,20 @@ export function jobOfExport(text: string, document: unknown): ImportedJob | 'cha
   const job = jobIn(held);
   if (job === undefined) return 'changed';
   const again = exportAgain(job, form);
-  const isSame = form === 'sbatch' ? again === text : again !== undefined && holds(document, parse(again) as unknown);
-  if (!isSame) return 'changed';
-  const { namespace, ...rest } = job;
+  if (again === undefined) return 'changed';
+  const isSame = form === 'sbatch' ? again === text : holds(document, parse(again) as unknown);
+  const { job: edited, edits } = (isSame ? undefined : editedJob(job, form, form === 'sbatch' ? text : document)) ?? {
+    job,
+    edits: [],
+  };
+  if (!isSame && edits.length === 0) return 'changed';
+  const { namespace, ...rest } = edited;
   return {
     job: { ...rest, ...(namespace === undefined ? {} : { namespace }) },
-    report: [{ outcome: 'taken', from: 'the job that coxswain export wrote into the file', to: `name ${job.name}` }],
+    report: [
+      { outcome: 'taken', from: 'the job that coxswain export wrote into the file', to: `name ${job.name}` },
+      ...edits,
+    ],
   };
 }
 

@@ -1,4 +1,5 @@
-import { Option, type Command } from 'commander';
+import { engineNamed } from '@coxswain/layout';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { Asker } from '../session/asker.ts';
 import { CliError } from '../cli-error.ts';
 import { ENGINES, initJob, type Answers } from './init-job.ts';
@@ -33,7 +34,14 @@ export function addInitCommand(program: Command, session: Session): void {
   program
     .command('init [program...]')
     .description('write a job file; asks for what is not given; works offline')
-    .addOption(new Option('--engine <name>', 'engine that trains the job').choices(ENGINES))
+    .addOption(
+      new Option('--engine <name>', 'engine that trains the job').choices(ENGINES).argParser((text: string) => {
+        const named = engineNamed(text);
+        const engine = ENGINES.find((one) => one === named);
+        if (engine === undefined) throw new InvalidArgumentError(`Allowed choices are ${ENGINES.join(', ')}.`);
+        return engine;
+      }),
+    )
     .option(
       '--model <name|file>',
       'a preset (see `coxswain presets models`) or a config.json; engine reference trains a GPT of its sizes',

@@ -1,4 +1,5 @@
 import { ENGINES_WITHOUT_PROGRAM, ObjectName, TrainingJobSpec } from '@coxswain/api-types';
+import { engineNamed } from '@coxswain/layout';
 import { CliError } from '../cli-error.ts';
 import { ENGINES, type Answers } from './init-job.ts';
 import { jobModel, modelNames, modelWords, TINY_MODEL } from './init-model.ts';
@@ -109,7 +110,8 @@ export const INIT_QUESTIONS: readonly InitQuestion[] = [
 ];
 
 function oneOfEngines(text: string): Answers['engine'] {
-  const found = ENGINES.find((engine) => engine === text || engine === text.toLowerCase());
+  const named = engineNamed(text);
+  const found = ENGINES.find((engine) => engine === named);
   if (found === undefined) throw new CliError(`"${text}" is not one of ${ENGINES.join(', ')}.`);
   return found;
 }

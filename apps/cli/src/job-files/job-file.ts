@@ -10,6 +10,9 @@ export interface JobOverrides {
   readonly name?: string | undefined;
   /** In place of the file's layout: the planner chooses one. */
   readonly gpus?: number | undefined;
+  readonly priorityClass?: string | undefined;
+  /** Seconds. */
+  readonly maxRuntime?: number | undefined;
   /** The engine's own configuration file, whose options join those of the job. */
   readonly engineFile?: string | undefined;
 }
@@ -39,9 +42,11 @@ export function parseJob(text: string, options: JobOverrides & { readonly source
   const asked = {
     ...body,
     ...(options.name === undefined ? {} : { name: options.name }),
-    ...(options.gpus === undefined
-      ? {}
-      : { spec: { ...(body['spec'] as object), layout: 'auto', gpus: options.gpus } }),
+    ...withSpec(body, {
+      ...(options.gpus === undefined ? {} : { layout: 'auto', gpus: options.gpus }),
+      ...(options.priorityClass === undefined ? {} : { priorityClassName: options.priorityClass }),
+      ...(options.maxRuntime === undefined ? {} : { maxRuntimeSeconds: options.maxRuntime }),
+    }),
   };
   const misspelt = misspeltMetadata(document === undefined ? undefined : document.toJS());
   const job = validJob(asked, options.source, misspelt);
@@ -51,6 +56,11 @@ export function parseJob(text: string, options: JobOverrides & { readonly source
     { ...job, spec: { ...spec, engine: withEngineFile(spec.engine, options.engineFile) } },
     options.source,
   );
+}
+
+/** The spec with these fields; nothing if there are none, because the file may have no spec. */
+function withSpec(body: Readonly<Record<string, unknown>>, fields: object): { readonly spec?: object } {
+  return Object.keys(fields).length === 0 ? {} : { spec: { ...(body['spec'] as object), ...fields } };
 }
 
 function validJob(asked: unknown, source: string, misspelt: readonly string[] = []): JobCreate {

@@ -49,7 +49,7 @@ const FATES: readonly (readonly [RegExp, Fate])[] = [
       todo: 'see docs/tasks/create-a-project.md',
     },
   ],
-  [/PriorityClass$/, { why: 'the class stays; a runtime can name it in priorityClassName' }],
+  [/PriorityClass$/, { why: 'the class stays; a job names it in spec.priorityClassName' }],
   [
     /^apps\/v1 (?:Deployment|StatefulSet)$/,
     {

@@ -9,6 +9,7 @@ import { importedEngine, type ImportedEngine } from './imported-engine.ts';
 import type { PodView } from './pod.ts';
 import { rankProgram, type RankProgram } from './program.ts';
 import { gpusOfPod, resourcesOf } from './resources.ts';
+import { readRunLimits } from './run-limits.ts';
 import { runtimeOfPod, type WrittenRuntime } from './runtime-of-pod.ts';
 import { shownLayout } from './shown-layout.ts';
 import type { ShellWord } from './shell-words.ts';
@@ -34,6 +35,10 @@ export interface Gang {
   readonly processes: readonly Source[];
   readonly restarts: Restarts;
   readonly suspend: Source;
+  /** Where a limit of its time may stand; the first that is there counts. Absent: nowhere. */
+  readonly deadlines?: readonly Source[];
+  /** Where a priority class may stand beside that of its pods. Absent: nowhere. */
+  readonly classes?: readonly Source[];
 }
 
 /** An imported job, and the runtime that its pods need where no shipped one has it. */
@@ -73,6 +78,11 @@ export function gangJob(gang: Gang, options: ImportOptions, report: ImportReport
   const maxRestarts = maxRestartsOf(gang.restarts, program, report);
   const grace = graceOf(pod.grace, report);
   report.taken(gang.suspend, 'suspend');
+  const classes = [...(gang.classes ?? []), ...pod.parts.map(({ spec }) => spec.at('priorityClassName'))];
+  const limits = readRunLimits(
+    { deadlines: gang.deadlines ?? [], classes: classes.filter((one) => one.isThere) },
+    report,
+  );
   const place = placeOf(metadata, report);
   const runtime = runtimeOfPod(pod, { name, namespace: place.namespace }, report);
   const job = validJob({
@@ -90,6 +100,7 @@ export function gangJob(gang: Gang, options: ImportOptions, report: ImportReport
       ...(runtime === undefined ? {} : { runtimeRef: runtime.runtimeRef }),
       ...(data === undefined ? {} : { data }),
       layout: read.layout,
+      ...limits,
       resources,
       ...(scratch === undefined ? {} : { scratch }),
       ...(checkpoint === undefined ? {} : { checkpoint }),

@@ -29,6 +29,7 @@ export interface Launch {
   readonly name: string;
   readonly nodes: number;
   readonly ranksPerNode: number;
+  readonly maxRuntimeSeconds?: number;
   readonly resources?: { readonly cpu?: number; readonly memoryMebibytes?: number };
   /** Where the program stands. */
   readonly from: string;
@@ -58,6 +59,7 @@ export function launchedJob(launch: Launch, options: LaunchOptions, lines: reado
         ...(secretEnv.length === 0 ? {} : { secretEnv: [...secretEnv] }),
       },
       layout: read.layout,
+      ...(launch.maxRuntimeSeconds === undefined ? {} : { maxRuntimeSeconds: launch.maxRuntimeSeconds }),
       resources: resourcesOf(launch),
     },
   };

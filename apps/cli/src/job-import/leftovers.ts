@@ -6,7 +6,6 @@ interface Advice {
 }
 
 const PLACED = 'Coxswain chooses the nodes of a gang itself, by NVLink domain and network';
-const FOREVER = 'a job has no time limit';
 
 /** By the end of a field's path; the first that matches speaks. */
 const ADVICE: readonly (readonly [RegExp, Advice])[] = [
@@ -19,6 +18,13 @@ const ADVICE: readonly (readonly [RegExp, Advice])[] = [
     /(?:template|replicatedJobs\[\d+\])(?:\.template)*\.metadata\.labels$/,
     { why: 'labels of pods are Coxswain’s', todo: 'label the job itself (metadata.labels) to find it by labels' },
   ],
+  [
+    /\.labels\["kueue\.x-k8s\.io\/priority-class"\]$/,
+    {
+      why: 'it names a WorkloadPriorityClass of Kueue, and a job names a PriorityClass of the cluster',
+      todo: 'name the class of that priority in spec.priorityClassName',
+    },
+  ],
   [/\.labels\["(?:kueue|volcano|scheduling|kai|train)[^"]*"\]$/, { why: 'Coxswain admits jobs itself' }],
   [/\.labels(?:\.[^.]+|\["[^"]*"\])$/, { why: 'its prefix or its value is none that a job may have' }],
   // Of a run.
@@ -27,7 +33,13 @@ const ADVICE: readonly (readonly [RegExp, Advice])[] = [
     { why: 'pods end with their attempt, and what they wrote last stays with the job (coxswain logs)' },
   ],
   [/ttlSecondsAfterFinished$/, { why: 'jobs are kept', todo: 'remove one with coxswain delete JOB' }],
-  [/activeDeadlineSeconds$/, { why: FOREVER, todo: 'bound the steps in the program, or use coxswain cancel JOB' }],
+  [
+    /activeDeadlineSeconds$/,
+    {
+      why: 'a limit of the time is one of the whole job, from a minute to a year',
+      todo: 'set spec.maxRuntimeSeconds',
+    },
+  ],
   [
     /schedulingPolicy(?:\.\w+)?$|podGroupPolicy(?:\.\w+)?$/,
     { why: 'a gang starts whole or not at all, without being asked' },
@@ -59,7 +71,7 @@ const ADVICE: readonly (readonly [RegExp, Advice])[] = [
   // Of Volcano, JobSet and MPI.
   [/spec\.plugins(?:\.\w+)?$/, { why: 'Coxswain connects the ranks itself, without a plug-in' }],
   [
-    /spec\.(?:minAvailable|minSuccess|priorityClassName|queue|runningEstimate)$|\.(?:minAvailable|subdomain|hostname|setHostnameAsFQDN)$/,
+    /spec\.(?:minAvailable|minSuccess|queue|runningEstimate)$|\.(?:minAvailable|subdomain|hostname|setHostnameAsFQDN)$/,
     { why: 'a gang starts whole or not at all, and its ranks find each other by MASTER_ADDR' },
   ],
   [/\.policies$/, { why: 'Coxswain watches the gang, and ends or restarts it as a whole' }],

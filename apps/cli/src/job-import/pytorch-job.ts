@@ -35,6 +35,8 @@ export function importPyTorchJob(document: Source, options: ImportOptions, repor
         limits,
       },
       suspend: policy.at('suspend'),
+      deadlines: [policy.at('activeDeadlineSeconds')],
+      classes: [policy.at('schedulingPolicy', 'priorityClass')],
     },
     options,
     report,

@@ -31,14 +31,7 @@ export interface NeededRuntime {
 const OF_THE_JOB = new Set([GPU_RESOURCE, 'cpu', 'memory', 'ephemeral-storage']);
 const NETWORK_ANNOTATIONS = /^(?:k8s\.v1\.cni\.cncf\.io|networking\.gke\.io|devices\.gke\.io|k8s\.ovn\.org)\//;
 const IS_NETWORK = /efa|rdma|infiniband|(?:^|\/)ib(?:$|[_-])|roce|hostdev|mlnx|sriov|tcpx|gpudirect/i;
-const POD_FIELDS = [
-  'hostNetwork',
-  'dnsPolicy',
-  'dnsConfig',
-  'hostIPC',
-  'runtimeClassName',
-  'priorityClassName',
-] as const;
+const POD_FIELDS = ['hostNetwork', 'dnsPolicy', 'dnsConfig', 'hostIPC', 'runtimeClassName'] as const;
 const BY_RUNTIME = 'a runtime gives it to the pods of the job (spec.runtimeRef)';
 const TCP = 'a runtime gives it to the pods of the job (spec.runtimeRef); without it NCCL would use TCP';
 

@@ -5,6 +5,7 @@ import type { ReportLine } from './import-report.ts';
 import { tokensOf } from './imported-engine.ts';
 import { launchedJob, type LaunchOptions } from './launched-job.ts';
 import type { ImportedJob } from './imported-job.ts';
+import { asMaxRuntime, secondsOfSlurm } from './run-limits.ts';
 import { programOfScript, type RankProgram } from './program.ts';
 
 /** Whether the text is a batch script: it has lines for sbatch, or it is a script that starts ranks by a launcher. */
@@ -37,10 +38,10 @@ const SHORT: Readonly<Record<string, string>> = {
 };
 const PLACED = 'Coxswain chooses the nodes of a gang itself, by NVLink domain and network';
 const FATES: Readonly<Record<string, { readonly why: string; readonly todo?: string }>> = {
-  time: { why: 'a job has no time limit', todo: 'bound the steps in the program, or use coxswain cancel JOB' },
+  time: { why: 'a limit of the time is from a minute to a year', todo: 'set spec.maxRuntimeSeconds' },
   partition: {
     why: PLACED,
-    todo: 'where a partition means other GPUs or another network, a runtime selects its nodes (spec.runtimeRef)',
+    todo: 'where a partition means other GPUs or another network, a runtime selects its nodes (spec.runtimeRef); where it means a priority, name a PriorityClass in spec.priorityClassName',
   },
   constraint: {
     why: PLACED,
@@ -50,7 +51,10 @@ const FATES: Readonly<Record<string, { readonly why: string; readonly todo?: str
   exclude: { why: PLACED, todo: 'where some nodes must not be used, an administrator cordons or taints them' },
   exclusive: { why: 'a pod has its GPUs for itself; with all GPUs of a node, the node' },
   account: { why: 'the project of the job is charged: coxswain --project NAME' },
-  qos: { why: 'Coxswain schedules by the shares of projects' },
+  qos: {
+    why: 'projects take turns, and a job with a higher priority goes first',
+    todo: 'where it means a priority, name a PriorityClass in spec.priorityClassName',
+  },
   output: { why: 'Coxswain keeps what every rank writes: coxswain logs JOB --rank N' },
   error: { why: 'Coxswain keeps what every rank writes: coxswain logs JOB --rank N' },
   'open-mode': { why: 'Coxswain keeps what every rank writes: coxswain logs JOB --rank N' },
@@ -105,6 +109,7 @@ export function importBatchScript(text: string, options: LaunchOptions = {}): Im
       nodes: gang.nodes,
       ranksPerNode: gang.ranks,
       resources: resourcesOf(value, gang.ranks),
+      ...limitOf(value('time')),
       from: 'the script',
     },
     options,
@@ -270,11 +275,24 @@ function mebibytes(text: string | undefined): number | undefined {
   return Math.floor(Number(amount) * factor) || undefined;
 }
 
+function limitOf(time: string | undefined): { readonly maxRuntimeSeconds?: number } {
+  const maxRuntimeSeconds = asMaxRuntime(secondsOfSlurm(time ?? ''));
+  return maxRuntimeSeconds === undefined ? {} : { maxRuntimeSeconds };
+}
+
 function lineOf({ name, value, written }: Directive, { nodes, ranks }: ReadGang): ReportLine {
   if (name === 'nodes')
     return { outcome: 'changed', from: written, to: `layout: ${nodes} x ${ranks} ranks`, why: 'one pod on each node' };
   if (/^(?:gpus-per-node|gres|gpus|gpus-per-task|ntasks-per-node|ntasks)$/.test(name))
     return { outcome: 'changed', from: written, to: `resources.gpusPerNode ${ranks}`, why: 'one rank per GPU' };
+  const { maxRuntimeSeconds } = name === 'time' ? limitOf(value) : {};
+  if (maxRuntimeSeconds !== undefined)
+    return {
+      outcome: 'changed',
+      from: written,
+      to: `maxRuntimeSeconds ${maxRuntimeSeconds}`,
+      why: 'it counts the time for which a run holds GPUs, over its restarts',
+    };
   if (name === 'job-name') return { outcome: 'taken', from: written, to: 'name' };
   if (/^(?:cpus-per-task|cpus-per-gpu)$/.test(name))
     return { outcome: 'changed', from: written, to: 'resources.cpuPerGpu', why: 'the share of each rank' };

@@ -16,6 +16,8 @@ interface SubmitOptions {
   readonly name?: string;
   readonly gpus?: number;
   readonly engineFile?: string;
+  readonly priorityClass?: string;
+  readonly maxRuntime?: number;
   readonly idempotencyKey?: string;
   readonly watch?: true;
   readonly check?: true;
@@ -52,6 +54,8 @@ export function addActingCommands(program: Command, session: Session): void {
     .requiredOption('-f, --file <file>', 'TrainingJob manifest or {name, spec}; - reads standard input')
     .option('--name <name>', 'name to use instead of the one in the file')
     .option('--gpus <count>', 'let the planner choose a layout for this many GPUs', wholeNumber)
+    .option('--priority-class <name>', 'PriorityClass of the job: those with a higher value get GPUs first')
+    .option('--max-runtime <seconds>', 'seconds for which a run may hold GPUs; then it saves and ends', wholeNumber)
     .option(
       '--engine-file <file>',
       'configuration of the engine, such as ds_config.json or train.toml; its values become engine.options',
@@ -65,6 +69,8 @@ export function addActingCommands(program: Command, session: Session): void {
         name: options.name,
         gpus: options.gpus,
         engineFile: options.engineFile,
+        priorityClass: options.priorityClass,
+        maxRuntime: options.maxRuntime,
       });
       const project = await session.open();
       if (options.check === true) {

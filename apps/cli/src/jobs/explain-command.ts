@@ -3,6 +3,7 @@ import {
   formatApplyFailure,
   formatFailureLine,
   type Job,
+  type JobStart,
   type StartVerdict,
 } from '@coxswain/api-types';
 import { isNotPriced } from '@coxswain/engines';
@@ -10,6 +11,7 @@ import type { Command } from 'commander';
 import { columns } from '../output/output.ts';
 import type { ProjectJobs } from '../session/project-jobs.ts';
 import type { Session } from '../session/session.ts';
+import { expectedStartLines } from './expected-start.ts';
 import { recommendationSentence } from './goodput-command.ts';
 
 /** What `coxswain explain` answers: the verdict, and what it stands on. */
@@ -40,7 +42,9 @@ async function notPricedOf(
 export function addExplainCommand(program: Command, session: Session): void {
   program
     .command('explain <job>')
-    .description('say why a job does not train, what that stands on, and the smallest change that helps')
+    .description(
+      'say why a job does not train, what that stands on, the smallest change that helps, and when it is expected to start',
+    )
     .addHelpText('after', '\nExample:\n  coxswain explain tiny-gpt --output json')
     .action(async (name: string) => {
       const project = await session.open();
@@ -51,9 +55,11 @@ export function addExplainCommand(program: Command, session: Session): void {
       const recommendedSaves = goodput?.recommendedSaves ?? null;
       const advice = goodput === undefined ? [] : recommendationSentence(goodput);
       const notPriced = await notPricedOf(project, at, job);
+      // Of a job that waits. A server of the release before does not have it.
+      const start = job.jobsBefore === null ? undefined : await project.api.jobStart(at).catch(() => undefined);
       const more = [...advice.flatMap((line) => ['', line]), ...(notPriced.length === 0 ? [] : ['', ...notPriced])];
-      session.show({ ...explanationOf(job), recommendedSaves, notPriced }, () =>
-        [explanationText(job, session.now()), ...more].join('\n'),
+      session.show({ ...explanationOf(job), recommendedSaves, notPriced, start: start ?? null }, () =>
+        [explanationText(job, session.now(), start), ...more].join('\n'),
       );
     });
 }
@@ -66,7 +72,7 @@ function explanationOf(job: Job): Explanation {
   return { job: name, state, summary, verdict, conditions, lastFailure };
 }
 
-function explanationText(job: Job, now: Date): string {
+function explanationText(job: Job, now: Date, start: JobStart | undefined): string {
   const { verdict, conditions, lastFailure } = explanationOf(job);
   const shown = conditions.map(({ type, status, reason, message }) => [
     `  ${type}`,
@@ -83,6 +89,7 @@ function explanationText(job: Job, now: Date): string {
     cause === null ? earlier : ['', formatFailureLine(cause, now), ...(cause.isFinal ? [`Next: ${cause.advice}`] : [])];
   return [
     ...verdictLines(job, verdict),
+    ...(start === undefined ? [] : expectedStartLines(start)),
     ...(job.applyFailure === null ? [] : ['', `Not applied: ${formatApplyFailure(job.applyFailure, now)}`]),
     ...(shown.length === 0
       ? []

@@ -16,16 +16,10 @@ import {
 } from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
 import { formatBytes, formatCount, formatDuration } from '@coxswain/units';
+import { type FittedColumn, fittedTable } from '../output/fitted-table.ts';
 import { columns, formatMs, signed } from '../output/output.ts';
 
-/** A column of the list of jobs. In a narrow terminal the columns of lowest worth are left out first. */
-interface JobColumn {
-  readonly title: string;
-  readonly worth: number;
-  readonly cell: (job: JobSummary, now: Date) => string;
-}
-
-const JOB_COLUMNS: readonly JobColumn[] = [
+const jobColumns = (now: Date): readonly FittedColumn<JobSummary>[] => [
   { title: 'NAME', worth: 9, cell: (job) => job.name },
   { title: 'STATE', worth: 8, cell: (job) => job.state },
   { title: 'GPUS', worth: 5, cell: (job) => String(job.gpus) },
@@ -33,11 +27,9 @@ const JOB_COLUMNS: readonly JobColumn[] = [
   { title: 'STEP', worth: 6, cell: stepCell },
   { title: 'LOSS', worth: 4, cell: (job) => job.progress?.loss?.toFixed(4) ?? '-' },
   { title: 'ATTEMPT', worth: 2, cell: (job) => String(job.epoch) },
-  { title: 'AGE', worth: 3, cell: (job, now) => formatDuration(now.getTime() - Date.parse(job.createdAt)) },
+  { title: 'AGE', worth: 3, cell: (job) => formatDuration(now.getTime() - Date.parse(job.createdAt)) },
   { title: 'SUMMARY', worth: 7, cell: (job) => job.summary.split('\n')[0] ?? '' },
 ];
-/** A shorter summary is useless: the table drops another column instead. */
-const LEAST_SUMMARY_COLUMNS = 30;
 
 /** What the columns of a table depend on besides the jobs. */
 export interface TableOptions {
@@ -49,32 +41,7 @@ export interface TableOptions {
 /** One line per job, never wider than the terminal: drops the columns of lowest worth first, then cuts the summary. */
 export function jobTable(jobs: readonly JobSummary[], { now, widthColumns }: TableOptions): string {
   if (jobs.length === 0) return 'No jobs. `coxswain submit -f FILE` makes one; examples/jobs holds some to start from.';
-  let kept = JOB_COLUMNS;
-  const rows = (): readonly (readonly string[])[] => [
-    kept.map(({ title }) => title),
-    ...jobs.map((job) => kept.map(({ cell }) => cell(job, now))),
-  ];
-  if (widthColumns === undefined) return columns(rows());
-  while (kept.length > 3 && widthBeforeLast(rows()) + LEAST_SUMMARY_COLUMNS > widthColumns)
-    kept = withoutLeastWorth(kept);
-  return columns(rows())
-    .split('\n')
-    .map((line) => shortened(line, widthColumns))
-    .join('\n');
-}
-
-function withoutLeastWorth(kept: readonly JobColumn[]): readonly JobColumn[] {
-  const least = Math.min(...kept.map(({ worth }) => worth));
-  return kept.filter(({ worth }) => worth !== least);
-}
-
-function widthBeforeLast(rows: readonly (readonly string[])[]): number {
-  const lines = columns(rows.map((row) => [...row.slice(0, -1), '|']));
-  return Math.max(...lines.split('\n').map((line) => line.length - 1));
-}
-
-function shortened(line: string, widthColumns: number): string {
-  return line.length <= widthColumns ? line : `${line.slice(0, Math.max(0, widthColumns - 1))}…`;
+  return fittedTable(jobColumns(now), jobs, widthColumns);
 }
 
 function stepCell({ progress, totalSteps }: JobSummary): string {

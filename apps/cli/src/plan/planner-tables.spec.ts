@@ -23,7 +23,7 @@ describe('a plan as text', () => {
     ],
     ['the layout and its choices', /Layout +tp4 x dp128 on 512 GPUs\n +micro-batch 1, ZeRO-1, no recomputation/],
     ['the step time and where it will lie', /Step +10\.0 s \(80 % interval: 9\.20 s to 11\.4 s\)/],
-    ['the verdict on memory', /Memory +74\.0 GiB of 79\.6 GiB: fits/],
+    ['the verdict on memory', /Memory +74\.0 GiB of 79\.6 GiB: fits \(80 % interval: 57\.7 GiB to 66\.4 GiB\)/],
     [
       'whose time it tells where stages differ',
       /Where a step goes on the slowest of 4 pipeline stages\n {2}matrix products/,

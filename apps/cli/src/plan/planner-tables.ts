@@ -11,19 +11,20 @@ import {
 import { gpuOf, modelOf } from '@coxswain/planner/presets';
 import {
   choicesOf,
-  formatDegrees,
   describeVerdict,
   errorRange,
   errorSentence,
+  explainOrder,
   formatCount,
+  formatDegrees,
   formatGib,
   formatHours,
   formatSeconds,
   formatShare,
   formatUsd,
   labelOfPart,
+  peakRange,
   stageNote,
-  explainOrder,
 } from '@coxswain/plan-report';
 import { columns } from '../output/output.ts';
 import { assumedNetwork } from './assumed-network.ts';
@@ -156,11 +157,15 @@ function planFacts(plan: Plan, width: WidthColumns): readonly string[] {
     ],
     [
       'Memory',
-      `${formatGib(prediction.peakGib)} of ${formatGib(prediction.capacityGib)}: ${describeVerdict(prediction.verdict)}`,
+      `${formatGib(prediction.peakGib)} of ${formatGib(prediction.capacityGib)}: ${describeVerdict(prediction.verdict)}${inBrackets(peakRange(prediction))}`,
     ],
   ];
   if (whole !== '') rows.push([trainingHours === undefined ? 'Per step' : 'Training', whole]);
   return factLines(rows, width);
+}
+
+function inBrackets(text: string | undefined): string {
+  return text === undefined ? '' : ` (${text})`;
 }
 
 /** What would be faster, or possible at all, each with its layout. */

@@ -50,6 +50,22 @@ describe('coxswain project', () => {
     expect(out).toMatch(/coxswain token create NAME --role admin --project team-b$/);
   });
 
+  it.each([
+    ['those that are named', 'high urgent', ['high', 'urgent'], 'Jobs of project team-b may name high, urgent.'],
+    ['none', '', [], 'Jobs of project team-b may name none.'],
+  ])('priority-classes sets %s', async (_sentence, argv, priorityClasses, want) => {
+    const changed = { json: { ...TEAM, priorityClasses } };
+    const { out, asked } = await run(`priority-classes team-b ${argv}`.trim(), {
+      'PATCH /v1/projects/team-b': changed,
+    });
+    expect([out, asked?.body]).toEqual([want, { priorityClasses }]);
+  });
+
+  it('show lists the priority classes of a project that has some', async () => {
+    const shown = { json: { ...TEAM, priorityClasses: ['high'] } };
+    expect((await run('show team-b', { 'GET /v1/projects/team-b': shown })).out).toMatch(/^Priority classes: +high$/m);
+  });
+
   it('create that is refused gives the sentence of the API', async () => {
     const problem = { status: 409, code: 'NAME_TAKEN', detail: 'a project named "team-b" exists already' };
     const { code, err } = await run('create team-b', { 'POST /v1/projects': { problem } });

@@ -43,6 +43,15 @@ export function addProjectCommands(program: Command, session: Session): void {
     });
 
   project
+    .command('priority-classes <name> [classes...]')
+    .description('set which PriorityClasses jobs of a project may name (cluster administrators); without classes: none')
+    .addHelpText('after', '\nExample:\n  coxswain project priority-classes research high urgent')
+    .action(async (name: string, classes: readonly string[]) => {
+      const changed = await session.connect().updateProject(name, { priorityClasses: [...classes] });
+      session.show(changed, (shown) => `Jobs of project ${shown.name} may name ${listedClasses(shown)}.`);
+    });
+
+  project
     .command('limits [name]')
     .description('show the limits of a project, and its current usage')
     .addHelpText('after', '\nAdministrators set these limits: docs/reference/limits.md')
@@ -110,12 +119,18 @@ function limitTable(items: readonly ProjectLimit[]): string {
   return columns([['LIMIT', 'USED', 'MOST', 'OF'], ...rows]);
 }
 
-function projectDetails({ name, namespaces, createdAt }: Project, now: Date): string {
+function projectDetails(project: Project, now: Date): string {
+  const { name, namespaces, createdAt } = project;
   return columns([
     ['Name:', name],
     ['Namespaces:', namespaces.join(', ')],
+    ...((project.priorityClasses ?? []).length === 0 ? [] : [['Priority classes:', listedClasses(project)]]),
     ['Created:', `${age(createdAt, now)} ago`],
   ]);
+}
+
+function listedClasses({ priorityClasses = [] }: Project): string {
+  return priorityClasses.length === 0 ? 'none' : priorityClasses.join(', ');
 }
 
 function age(createdAt: string, now: Date): string {

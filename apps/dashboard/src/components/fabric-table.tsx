@@ -1,5 +1,5 @@
 import { Fragment, type ReactNode, useState } from 'react';
-import { countGpus, type IslandTree, type LeafGroup } from '../fabric/fabric-tree.ts';
+import { countGpus, freeGpusOf, type IslandTree, type LeafGroup } from '../fabric/fabric-tree.ts';
 
 interface FabricTableProps {
   readonly islands: readonly IslandTree[];
@@ -68,7 +68,7 @@ interface LeafRowProps {
 }
 
 function LeafRow({ leaf, isOpen, onToggle }: LeafRowProps): ReactNode {
-  const { nodes, free, taken, unusable } = countGpus(leaf.nodes);
+  const { nodes, free, taken, others, unusable } = countGpus(leaf.nodes);
   const above = leaf.spine === undefined ? leaf.island : `${leaf.island} › ${leaf.spine.name}`;
   return (
     <tr>
@@ -80,7 +80,7 @@ function LeafRow({ leaf, isOpen, onToggle }: LeafRowProps): ReactNode {
       </td>
       <td className="number">{nodes}</td>
       <td className="number">{free}</td>
-      <td className="number">{taken}</td>
+      <td className="number">{taken + others}</td>
       <td className="number">{unusable}</td>
     </tr>
   );
@@ -91,10 +91,10 @@ function Nodes({ leaf, onChoose }: { readonly leaf: LeafGroup; readonly onChoose
   const [count, setCount] = useState(ROWS);
   return (
     <>
-      {leaf.nodes.slice(0, count).map(({ name, isUsable, gpus, takenGpus }) => (
-        <Fragment key={name}>
-          <button type="button" className="link" onClick={() => onChoose(name)}>
-            {name} ({isUsable ? `${Math.max(0, gpus - takenGpus)} free` : 'unusable'})
+      {leaf.nodes.slice(0, count).map((node) => (
+        <Fragment key={node.name}>
+          <button type="button" className="link" onClick={() => onChoose(node.name)}>
+            {node.name} ({node.isUsable ? `${freeGpusOf(node)} free` : 'unusable'})
           </button>{' '}
         </Fragment>
       ))}

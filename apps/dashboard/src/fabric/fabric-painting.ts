@@ -40,6 +40,7 @@ export function paintFabric(element: HTMLCanvasElement, picture: FabricPicture):
   paintNodes(context, seen, {
     free: style.getPropertyValue('--fabric-free'),
     unusable: style.getPropertyValue('--fabric-unusable'),
+    others: style.getPropertyValue('--fabric-others'),
     shownJob: picture.shownJob,
   });
   paintLabels(context, picture, { island: style.getPropertyValue('--ink'), other: style.getPropertyValue('--muted') });
@@ -48,6 +49,7 @@ export function paintFabric(element: HTMLCanvasElement, picture: FabricPicture):
 interface Inks {
   readonly free: string;
   readonly unusable: string;
+  readonly others: string;
   readonly shownJob: number | undefined;
 }
 
@@ -75,6 +77,8 @@ function paintNodes(context: CanvasRenderingContext2D, seen: readonly LeafBox[],
         );
         left += width;
       }
+      const width = Math.min(x + CELL - left, (CELL * (node.othersGpus ?? 0)) / Math.max(1, node.gpus));
+      if (width > 0) add(inks.others, left, y, width, CELL);
     }
   }
   for (const [color, rectangles] of byColor) {

@@ -1,5 +1,5 @@
 import type { FabricPlace } from '@coxswain/api-types';
-import { countGpus, nodesOf, treeOf } from './fabric-tree.ts';
+import { countGpus, freeGpusOf, nodesOf, treeOf } from './fabric-tree.ts';
 import { aClusterFabric, aFabricPlace } from './testing/a-cluster-fabric.ts';
 
 const JOB = { id: '3f1c2b9e-0000-4000-8000-000000000001', project: 'research', name: 'rowing' };
@@ -45,7 +45,15 @@ describe('the tree of a fabric', () => {
       { job: 0, gpus: 2 },
       { job: 1, gpus: 3 },
     ]);
-    expect(countGpus(nodes)).toEqual({ nodes: 3, taken: 15, free: 1, unusable: 8 });
+    expect(countGpus(nodes)).toEqual({ nodes: 3, taken: 15, others: 0, free: 1, unusable: 8 });
+  });
+
+  it('counts GPUs that pods of others hold as busy, on nodes that take jobs and on others', () => {
+    const fabric = aClusterFabric({ a: HERE, b: HERE, c: HERE }, [{ ...JOB, nodes: [0], gpus: [6] }]);
+    const heldByOthers = [8, 3, 1];
+    const nodes = nodesOf({ ...fabric, nodes: { ...fabric.nodes, usable: [true, true, false], heldByOthers } });
+    expect(nodes.map(freeGpusOf)).toEqual([0, 5, 7]);
+    expect(countGpus(nodes)).toEqual({ nodes: 3, taken: 6, others: 6, free: 5, unusable: 7 });
   });
 
   it('counts no GPU twice where two placements claim it', () => {
@@ -53,6 +61,7 @@ describe('the tree of a fabric', () => {
     expect(countGpus(nodesOf(aClusterFabric({ a: HERE }, [claim, claim])))).toEqual({
       nodes: 1,
       taken: 8,
+      others: 0,
       free: 0,
       unusable: 0,
     });

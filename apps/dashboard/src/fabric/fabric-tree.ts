@@ -11,8 +11,10 @@ export interface FabricPageNode {
   readonly hardware: FabricHardware;
   /** Indexes of jobs, and how many GPUs each holds. */
   readonly holds: readonly Hold[];
-  /** Can be more than it has, where two placements claim the same GPUs. */
+  /** Of jobs. Can be more than it has, where two placements claim the same GPUs. */
   readonly takenGpus: number;
+  /** Of pods that belong to no job; undefined: unknown. */
+  readonly othersGpus: number | undefined;
 }
 
 export interface Hold {
@@ -42,11 +44,12 @@ export interface IslandTree {
   readonly leaves: readonly LeafGroup[];
 }
 
-/** GPUs of some nodes: each is free, taken by a job, or on a node that takes no jobs. */
+/** GPUs of some nodes: each is free, taken by a job or by pods of others, or on a node that takes no jobs. */
 export interface GpuCounts {
   readonly nodes: number;
   readonly free: number;
   readonly taken: number;
+  readonly others: number;
   readonly unusable: number;
 }
 
@@ -71,6 +74,7 @@ export function nodesOf({ nodes, places, hardware, jobs }: ClusterFabric): reado
       hardware: hardware[nodes.hardware[index] ?? -1] ?? UNKNOWN_HARDWARE,
       holds: held,
       takenGpus: held.reduce((sum, { gpus }) => sum + gpus, 0),
+      othersGpus: nodes.heldByOthers?.[index],
     };
   });
 }
@@ -123,13 +127,20 @@ function sortedBy<T>(items: readonly T[], keyOf: (item: T) => string): readonly 
     .map(({ item }) => item);
 }
 
+/** GPUs that no pod holds, whether the node takes jobs or not. */
+export function freeGpusOf({ gpus, takenGpus, othersGpus = 0 }: FabricPageNode): number {
+  return Math.max(0, gpus - takenGpus - othersGpus);
+}
+
 export function countGpus(nodes: readonly FabricPageNode[]): GpuCounts {
-  let [free, taken, unusable] = [0, 0, 0];
-  for (const { gpus, isUsable, takenGpus } of nodes) {
-    const held = Math.min(gpus, takenGpus);
+  let [free, taken, others, unusable] = [0, 0, 0, 0];
+  for (const node of nodes) {
+    const held = Math.min(node.gpus, node.takenGpus);
+    const ofOthers = Math.min(node.gpus - held, node.othersGpus ?? 0);
     taken += held;
-    if (isUsable) free += gpus - held;
-    else unusable += gpus - held;
+    others += ofOthers;
+    if (node.isUsable) free += freeGpusOf(node);
+    else unusable += node.gpus - held - ofOthers;
   }
-  return { nodes: nodes.length, free, taken, unusable };
+  return { nodes: nodes.length, free, taken, others, unusable };
 }

@@ -49,6 +49,7 @@ function Fabric({ fabric }: { readonly fabric: ClusterFabric }): ReactNode {
   const members = useMemo(() => inIsland.flatMap(({ leaves }) => leaves.flatMap((leaf) => leaf.nodes)), [inIsland]);
   const shown = members.find(({ name }) => name === shownName);
   const chosen = members.find(({ name }) => name === chosenName);
+  const isUnknown = fabric.nodes.heldByOthers === undefined || fabric.nodes.heldByOthers === null;
   const jobIndex = fabric.jobs.findIndex(({ id }) => id === shownJob);
   return (
     <>
@@ -78,7 +79,10 @@ function Fabric({ fabric }: { readonly fabric: ClusterFabric }): ReactNode {
         <p className="hint legend">
           A cell is a node, a frame what is below one leaf switch; NVLink domains of several nodes begin a row.
           <span className="chip free" aria-hidden="true" /> free <span className="chip unusable" aria-hidden="true" />
-          takes no jobs; other colors are jobs. GPUs that pods of others hold seem free here.
+          takes no jobs <span className="chip others" aria-hidden="true" /> held by pods of others; other colors are
+          jobs.
+          {isUnknown &&
+            ' The API cannot list the pods of this cluster, so GPUs that pods of others hold seem free here.'}
         </p>
         <FabricMap
           islands={inIsland}
@@ -107,8 +111,9 @@ function Fabric({ fabric }: { readonly fabric: ClusterFabric }): ReactNode {
   );
 }
 
-function countsSentence({ nodes, free, taken, unusable }: GpuCounts): string {
+function countsSentence({ nodes, free, taken, others, unusable }: GpuCounts): string {
   const parts = [`${formatCount(taken, 'GPU')} held by jobs`, `${counted(free)} free`];
+  if (others > 0) parts.splice(1, 0, `${counted(others)} held by pods of others`);
   if (unusable > 0) parts.push(`${counted(unusable)} on nodes that take no jobs`);
   return `${formatCount(nodes, 'node')}: ${parts.join(', ')}.`;
 }
@@ -118,6 +123,7 @@ function nodeSentence(node: FabricPageNode, { jobs }: ClusterFabric): string {
   const domain = nvlinkDomain === null ? [] : [`NVLink domain ${ownNameOf(nvlinkDomain)}`];
   const where = [island, ...switchNames(node).toReversed(), ...domain].join(' › ');
   const held = node.holds.map(({ job, gpus }) => `${gpus} held by ${jobs[job]?.name ?? 'a job'}`);
+  if ((node.othersGpus ?? 0) > 0) held.push(`${node.othersGpus ?? 0} held by pods of others`);
   const state = node.isUsable ? '' : ', takes no jobs';
   return `${node.name}: ${[formatCount(node.gpus, 'GPU'), ...held].join(', ')}${state} · ${where}`;
 }

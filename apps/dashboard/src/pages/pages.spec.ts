@@ -152,6 +152,12 @@ describe('the page of the fabric', () => {
     ['is being read', undefined, 'Reading the fabric…'],
     ['failed to be read', new Error('Administrators only.'), 'Administrators only.'],
     ['counts free GPUs', fabric(), '2 nodes: 0 GPUs held by jobs, 16 free.'],
+    [
+      'counts GPUs that pods of others hold',
+      fabric({ nodes: { ...fabric().nodes, heldByOthers: [8, 2] } }),
+      '2 nodes: 0 GPUs held by jobs, 10 held by pods of others, 6 free.',
+    ],
+    ['says that pods of others are unknown', fabric(), 'The API cannot list the pods of this cluster'],
     ['counts GPUs that jobs hold', fabric({ jobs: [job] }), '2 nodes: 14 GPUs held by jobs, 2 free.'],
     [
       'counts GPUs of nodes that take no jobs',
@@ -216,6 +222,7 @@ describe('the whole page', () => {
 
   it.each<[string, string, string]>([
     ['jobs', '/', 'Reading jobs…'],
+    ['the queue', '/queue', 'Reading the queue…'],
     ['predictions', '/predictions', 'Reading predictions…'],
     ['the fabric', '/fabric', 'Reading the fabric…'],
     ['a job', '/projects/research/jobs/j', 'Reading the job…'],
@@ -227,9 +234,9 @@ describe('the whole page', () => {
   });
 
   it.each<[WhoAmI['role'], string]>([
-    ['submitter', 'Jobs Checkpoints Predictions ada · submitter Sign out'],
-    ['admin', 'Jobs Checkpoints Predictions ada · admin Sign out'],
-    ['clusterAdmin', 'Jobs Checkpoints Predictions Fabric ada · clusterAdmin Sign out'],
+    ['submitter', 'Jobs Queue Checkpoints Predictions ada · submitter Sign out'],
+    ['admin', 'Jobs Queue Checkpoints Predictions ada · admin Sign out'],
+    ['clusterAdmin', 'Jobs Queue Checkpoints Predictions Fabric ada · clusterAdmin Sign out'],
   ])('offers a %s: %s', (role, words) => {
     expect(app('/nowhere', { role })).toContain(words);
   });

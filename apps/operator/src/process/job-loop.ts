@@ -1,8 +1,12 @@
+import type { TrainingJob } from '@coxswain/api-types';
+import type { NodeQuestion } from '@coxswain/scheduling';
+import { BY_UID } from '../cluster/indexes.ts';
 import { keyOf, WorkQueue, type Clock, type KubeMetrics, type QueuePriority } from '@coxswain/kube';
 import { PlannerLanes } from '@coxswain/planner-process';
 import type { Logger } from '@coxswain/telemetry';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { JobPlanner } from '../training-job/job-planner.ts';
+import { searchForPromise } from '../training-job/promise-searches.ts';
 import { NodeSearches, type NodeSearchesParts } from '../training-job/node-searches.ts';
 import type { ReconcilerOptions, TrainingJobReconciler } from '../training-job/training-job.reconciler.ts';
 
@@ -67,6 +71,12 @@ export class JobLoop {
     if (this.#runs) this.#queue.add(key, priority);
   }
 
+  /** Searches nodes that are to be held for a waiting job. */
+  findNodes(question: NodeQuestion): ReturnType<typeof searchForPromise> {
+    const job = (uid: string): TrainingJob | undefined => this.#parts.cache.jobs.cached.byIndex(BY_UID, uid)[0];
+    return searchForPromise(question, { searcher: this.#lanes, job });
+  }
+
   /** Drops the state of a deleted job. */
   forget(jobUid: string): void {
     this.#planner.forget(jobUid);
@@ -95,7 +105,9 @@ export class JobLoop {
     const reconciler = this.#parts.reconciler({ planner: this.#planner, nodeSearches: this.#nodeSearches });
     this.#reconciler = reconciler;
     this.#runs = true;
-    for (const job of cache.jobs.cached.list()) this.wake(keyOf(job), 'resync');
+    // Jobs for which the leader before held nodes ask first: others must not take these nodes.
+    for (const job of cache.jobs.cached.list())
+      this.wake(keyOf(job), job.status?.expectedStart === undefined ? 'resync' : 'normal');
     try {
       await this.#queue.run({ workers, reconcile: (key) => reconciler.reconcile(key), signal, drainMs: DRAIN_MS });
     } finally {

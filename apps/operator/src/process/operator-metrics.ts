@@ -1,3 +1,4 @@
+import type { QueueFigures } from '@coxswain/scheduling';
 import type { KubeCounter, KubeMeasurement, KubeMetrics } from '@coxswain/kube';
 import { createMetrics, type Metrics } from '@coxswain/telemetry';
 import type { GoodputTotal } from './goodput-totals.ts';
@@ -33,6 +34,8 @@ export interface Gauges {
   readonly unrecordedJobs: () => number;
   /** Gangs that run on although something proposes their end, by cause. */
   readonly endsHeld: () => Readonly<Record<string, number>>;
+  /** Jobs that are not placed: a walk over all jobs in the cache, a millisecond for 10,000. */
+  readonly queue: () => QueueFigures;
   /** Of the jobs in the cache, kept as they change: a scrape walks no jobs, and waits a moment for changes that are not counted yet. */
   readonly goodput: { readonly read: () => readonly GoodputTotal[]; readonly settled: () => Promise<void> };
 }
@@ -121,6 +124,18 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     help: 'Gangs that run on although a hang, a slow rank, a leaving node or room to grow proposes their end, by cause; condition Running of their jobs has the reason, except for growth.',
     labelNames: ['cause'],
     collect: () => Object.entries(gauges.endsHeld()).map(([cause, value]) => ({ labels: { cause }, value })),
+  });
+  metrics.gauges({
+    name: 'coxswain_queue_waiting_jobs',
+    help: 'Jobs that are not placed, by the reason of condition Placed.',
+    labelNames: ['reason'],
+    collect: () =>
+      Object.entries(gauges.queue().waitingByReason).map(([reason, value]) => ({ labels: { reason }, value })),
+  });
+  metrics.gauge({
+    name: 'coxswain_queue_oldest_wait_seconds',
+    help: 'The longest time for which a job has waited for GPUs; 0 if no job waits.',
+    collect: () => gauges.queue().oldestWaitSeconds,
   });
   metrics.gauges({
     name: 'coxswain_goodput_gpu_seconds',

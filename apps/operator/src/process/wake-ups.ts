@@ -53,6 +53,11 @@ export class WakeUps {
     else this.#watches.wake(jobUid);
   }
 
+  /** Reacts to nodes that are held, or no longer held, for the jobs of these UIDs. */
+  promisesChanged(jobUids: readonly string[]): void {
+    this.#watches.promisesChanged(jobUids);
+  }
+
   /** Stops all timers. */
   stop(): void {
     this.#watches.stop();

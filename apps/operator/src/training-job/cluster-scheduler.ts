@@ -5,12 +5,22 @@ import { sameFacts } from '../cluster/cached-node.ts';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_JOB, BY_UID } from '../cluster/indexes.ts';
 
+/** Times that the scheduler reads. */
+interface SchedulerClock {
+  monotonicMs(): number;
+  now(): Date;
+}
+
 /**
  * A scheduler that reads the operator's cache. This function reports changes of nodes, of stated fabrics and of GPUs under pods to it; the
- * watches of jobs report changes of jobs.
+ * watches of jobs report changes of jobs. \`beside\`: searches in another process, and who wants to know of held nodes.
  */
-export function createClusterScheduler(cache: ClusterCache, clock: { monotonicMs(): number }): ClusterScheduler {
-  const scheduler = new ClusterScheduler(viewOf(cache, clock));
+export function createClusterScheduler(
+  cache: ClusterCache,
+  clock: SchedulerClock,
+  beside: Pick<SchedulerView, 'findNodes' | 'promisesChanged'> = {},
+): ClusterScheduler {
+  const scheduler = new ClusterScheduler({ ...viewOf(cache, clock), ...beside });
   cache.gpuUsage.onChange((node) => scheduler.gpusChanged(node));
   cache.nodes.onChange((change) => {
     if (change.kind === 'updated' && sameFacts(change.previous, change.object)) return;
@@ -31,8 +41,9 @@ export function createEndArbiter(cache: ClusterCache, clock: { now(): Date }): E
   });
 }
 
-function viewOf(cache: ClusterCache, clock: { monotonicMs(): number }): SchedulerView {
+function viewOf(cache: ClusterCache, clock: SchedulerClock): SchedulerView {
   return {
+    now: () => clock.now(),
     monotonicMs: () => clock.monotonicMs(),
     nodes: () => cache.nodes.list().map((node) => cache.stated.factsOf(node)),
     node: (name) => {

@@ -30,6 +30,8 @@ class Desk {
   readonly clock = new FakeClock();
   /** What stands of earlier refusals, by UID. */
   readonly standing = new Map<string, PlacementRefusal>();
+  /** UIDs of jobs for which nodes are held. */
+  readonly promised = new Set<string>();
   version = 1;
   /** Whose capacity was asked for, in order. */
   readonly capacities: string[] = [];
@@ -48,6 +50,7 @@ class Desk {
         return { fabric: { nodes: [aFabricNode()] }, usedGpus: new Map(), version: this.version };
       },
       standingRefusal: (uid) => this.standing.get(uid),
+      hasPromise: (uid) => this.promised.has(uid),
     },
     clock: this.clock,
     onNews: (key) => this.news.push(key),
@@ -116,6 +119,16 @@ describe('a search of nodes beside the loop', () => {
     desk.ask('a');
     desk.searches.end('uid-a');
     expect(desk.of('a')).toBe('searching');
+  });
+
+  it('is made first for a job for which nodes are held', () => {
+    const desk = new Desk();
+    desk.ask('running', 'x');
+    desk.ask('before', 'y');
+    desk.ask('head', 'x');
+    desk.promised.add('uid-head');
+    desk.searches.forget('uid-running');
+    expect(desk.asked).toEqual(['running', 'head']);
   });
 
   it('gives namespaces their turn one after the other', async () => {

@@ -16,7 +16,7 @@ export interface NodeSearchesParts {
       options: { readonly tenant: string; readonly signal: AbortSignal },
     ): Promise<PlannerAnswer<'findNodes'>>;
   };
-  readonly scheduler: Pick<ClusterScheduler, 'capacityFor' | 'standingRefusal'>;
+  readonly scheduler: Pick<ClusterScheduler, 'capacityFor' | 'standingRefusal' | 'hasPromise'>;
   readonly clock: Pick<Clock, 'setTimer'>;
   /** Called when the search for the job of that key (`namespace/name`) has ended, which must be reconciled. */
   readonly onNews: (key: string) => void;
@@ -131,7 +131,9 @@ export class NodeSearches implements NodeSearchesView {
     const namespaces = new Set(waiting.map(namespaceOf));
     this.#servedAs = new Map([...this.#servedAs].filter(([namespace]) => namespaces.has(namespace)));
     const lastTurn = (asked: Asked): number => this.#servedAs.get(namespaceOf(asked)) ?? 0;
-    return waiting.toSorted((one, other) => lastTurn(one) - lastTurn(other))[0];
+    // Nodes are held for it and idle until it starts.
+    const promised = waiting.find(({ job }) => this.#parts.scheduler.hasPromise(job.metadata.uid));
+    return promised ?? waiting.toSorted((one, other) => lastTurn(one) - lastTurn(other))[0];
   }
 
   async #search(asked: Asked): Promise<void> {

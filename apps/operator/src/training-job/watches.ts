@@ -74,6 +74,12 @@ export class Watches {
     if (job !== undefined) this.#parts.wake(keyOf(job), 'normal');
   }
 
+  /** Nodes are held, or no longer held, for the jobs of these UIDs: their messages change, and others may have what is no longer held. */
+  promisesChanged(jobUids: readonly string[]): void {
+    for (const jobUid of jobUids) this.wake(jobUid);
+    this.#wakeWaiting('gpus');
+  }
+
   /** Stops all timers. */
   stop(): void {
     this.#cancelCapacityTimer?.();

@@ -84,6 +84,17 @@ it('is a save of Megatron-LM, which counts as sound and says that it holds weigh
   expect(await hashesOf(back)).toEqual(await hashesOf(source));
 });
 
+it('a model with experts that Megatron-Core saved is the same by way of Transformers, and as a save of Megatron-LM again', async () => {
+  const source = new MemoryStore(Object.fromEntries(fixture('megatron-core-0.16.1/experts').files));
+  const config = source.files.get('config.json');
+  const weights = await convert(source, config, { to: 'hugging-face', names: 'hugging-face' });
+  const again = await convert(weights, config, { to: 'torch_dist', names: 'megatron', ranks: 2 });
+  expect((await look(again)).state?.tensors).toHaveLength(12);
+  expect(await hashesOf(await convert(again, undefined, {}))).toEqual(
+    await hashesOf(await convert(source, undefined, {})),
+  );
+});
+
 describe('an output layer that is said to be the embedding', () => {
   it('is refused if it differs, by name', async () => {
     const config = published('llama').files.get('config.json') ?? new Uint8Array();

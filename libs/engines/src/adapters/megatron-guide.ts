@@ -52,6 +52,11 @@ const FIELDS: readonly FieldMapping[] = [
   { field: 'training.steps', to: '--train-iters, --lr-decay-iters' },
   { field: 'training.tokens', to: '--train-iters', note: 'as many steps as see them' },
   { field: 'training.globalBatchSize', to: '--global-batch-size' },
+  {
+    field: 'training.batchRampUp',
+    to: '--rampup-batch-size',
+    note: 'Megatron-LM then counts in samples: --train-samples, --lr-warmup-samples, --lr-decay-samples',
+  },
   { field: 'training.microBatchSize', to: '--micro-batch-size' },
   { field: 'training.optimizer.name', to: '--optimizer', note: 'adamw is its adam' },
   { field: 'training.optimizer.beta1', to: '--adam-beta1' },

@@ -211,7 +211,7 @@ describe('arguments of the user', () => {
     });
   });
 
-  it('may let the batch grow, for which a job has no field', () => {
+  it('may let the batch grow, as training.batchRampUp does', () => {
     const args = ['--rampup-batch-size', '2', '2', '64'];
     const grown = rendered(({ engine }) => Object.assign(engine, { args }));
     expect(grown.command.slice(-4)).toEqual(args);

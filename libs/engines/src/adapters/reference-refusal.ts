@@ -3,7 +3,7 @@ import type { EffectiveSpec, ModelSpec } from '@coxswain/api-types';
 import type { ModelShape } from '@coxswain/layout';
 import type { EngineRefusal } from '../engine-refusal.ts';
 import { modelOfJob } from '../model-of-job.ts';
-import { rejectLongSchedule, rejectRisingRate, WITH_ADAPTERS } from '../training-checks.ts';
+import { rejectLongSchedule, RAMP_UP_FIELD, rejectRisingRate, WITH_ADAPTERS } from '../training-checks.ts';
 import { rejectUnsupported } from './check.ts';
 
 /** The first refusal; undefined where the engine can run the spec as far as its layout allows. */
@@ -23,6 +23,7 @@ const READS_ONE_TEXT = 'leave it out: the engine reads the bytes of the one file
 /** Fields that the engine has no flag for (engines/reference, settings.py). */
 const FIELDS = rejectUnsupported('engine "reference"', [
   { field: 'training.lora', valueOf: ({ training }) => training?.lora, fallback: WITH_ADAPTERS },
+  RAMP_UP_FIELD,
   { field: 'data.format', valueOf: ({ data }) => data?.format, taken: ['text'], fallback: READS_ONE_TEXT },
   { field: 'data.paths', valueOf: ({ data }) => data?.paths, fallback: READS_ONE_TEXT },
   { field: 'data.split', valueOf: ({ data }) => data?.split, fallback: READS_ONE_TEXT },

@@ -1,6 +1,7 @@
 /** Renders the length and the rates of training for Megatron-LM. */
 import { DEFAULT_MICRO_BATCH_SIZE, stepsOf } from '@coxswain/api-types';
 import { rejectRisingRate, WITH_ADAPTERS } from '../training-checks.ts';
+import { type Counted, countedBy, rampUpArguments, withGrowthOfArguments } from './ramp-up-arguments.ts';
 import { type MegatronJob, byDefault, flag, flagOf, kept, refuse, type RenderedField } from './rendered-field.ts';
 import { optimizerOf } from './state-arguments.ts';
 
@@ -8,15 +9,17 @@ type Training = NonNullable<MegatronJob['spec']['training']>;
 
 /** Arguments for the fields of `training`. */
 export function trainingArguments(job: MegatronJob): readonly RenderedField[] {
-  const { training } = job.spec;
+  const training = withGrowthOfArguments(job.spec);
   if (training === undefined) return [];
-  const steps = stepsOf(job.spec) ?? 1;
+  const steps = stepsOf({ ...job.spec, training }) ?? 1;
+  const counted = countedBy(job, training, steps);
   return [
-    ...flag(training.tokens === undefined ? 'training.steps' : 'training.tokens', '--train-iters', steps),
+    ...counted(training.tokens === undefined ? 'training.steps' : 'training.tokens', '--train', steps),
     ...flag('training.globalBatchSize', '--global-batch-size', training.globalBatchSize),
+    ...rampUpArguments(job, training),
     ...flag('training.microBatchSize', '--micro-batch-size', training.microBatchSize ?? DEFAULT_MICRO_BATCH_SIZE),
-    ...rateArguments(training, steps),
-    ...scheduleArguments(training, steps),
+    ...rateArguments(training, steps, counted),
+    ...scheduleArguments(training, steps, counted),
     ...flag('training.weightDecay', '--weight-decay', training.weightDecay),
     ...optimizerArguments(job, training.optimizer),
     ...seedArguments(training.seed),
@@ -27,7 +30,7 @@ export function trainingArguments(job: MegatronJob): readonly RenderedField[] {
 }
 
 /** validate_args takes no --min-lr above --lr; the schedule no warm-up that is as long as its decay (optimizer_param_scheduler.py). */
-function rateArguments(training: Training, steps: number): readonly RenderedField[] {
+function rateArguments(training: Training, steps: number, counted: Counted): readonly RenderedField[] {
   const { learningRate, minLearningRate, warmupSteps } = training;
   const rise = rejectRisingRate(training);
   if (rise !== undefined) return [{ kind: 'refused', ...rise }];
@@ -41,12 +44,16 @@ function rateArguments(training: Training, steps: number): readonly RenderedFiel
   return [
     ...flag('training.learningRate', '--lr', learningRate),
     ...flag('training.minLearningRate', '--min-lr', minLearningRate),
-    ...flag('training.warmupSteps', '--lr-warmup-iters', warmupSteps),
-    ...flag('training.steps', '--lr-decay-iters', steps),
+    ...counted('training.warmupSteps', '--lr-warmup', warmupSteps),
+    ...counted('training.steps', '--lr-decay', steps),
   ];
 }
 
-function scheduleArguments({ schedule, warmupSteps }: Training, steps: number): readonly RenderedField[] {
+function scheduleArguments(
+  { schedule, warmupSteps }: Training,
+  steps: number,
+  counted: Counted,
+): readonly RenderedField[] {
   if (schedule === undefined) return [];
   const field = 'training.schedule.name';
   if (schedule.name !== 'wsd') return flag(field, '--lr-decay-style', schedule.name);
@@ -61,7 +68,7 @@ function scheduleArguments({ schedule, warmupSteps }: Training, steps: number): 
   return [
     ...flag(field, '--lr-decay-style', 'WSD'),
     ...flag('training.schedule.decayStyle', '--lr-wsd-decay-style', WSD_STYLES[schedule.decayStyle ?? 'linear']),
-    ...flag('training.schedule.decaySteps', '--lr-wsd-decay-iters', decaySteps),
+    ...counted('training.schedule.decaySteps', '--lr-wsd-decay', decaySteps),
   ];
 }
 

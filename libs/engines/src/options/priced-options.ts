@@ -19,6 +19,14 @@ const on = (field: string, value: unknown): PricedOption => among(field, { true:
 const DTYPES = { fp32: 'fp32', bf16: 'bf16', fp16: 'fp16', fp8: 'fp8' };
 const OVERLAPS = 'layout.communication';
 
+/** `start increment samples`, or the list of them. */
+function rampUpOf(value: Json): unknown {
+  const words = Array.isArray(value) ? value : String(value).split(/[\s,]+/);
+  const [startSize, increment, samples, ...more] = words.map(Number);
+  const isRead = [startSize, increment, samples].every((one) => Number.isInteger(one)) && more.length === 0;
+  return isRead ? { startSize, increment, samples } : undefined;
+}
+
 const MEGATRON_LM: Readonly<Record<string, PricedOption>> = {
   grad_reduce_in_bf16: on('layout.states.gradientPrecision', 'bf16'),
   accumulate_allreduce_grads_in_fp32: on('layout.states.gradientPrecision', 'fp32'),
@@ -53,6 +61,7 @@ const MEGATRON_LM: Readonly<Record<string, PricedOption>> = {
   deterministic_mode: same('layout.kernel.deterministic'),
   cross_entropy_loss_fusion: same('layout.kernel.fusedLoss'),
   fp8_recipe: among('layout.kernel.scaling', { delayed: 'delayed', tensorwise: 'current' }),
+  rampup_batch_size: { field: 'training.batchRampUp', toField: rampUpOf },
   lr_wsd_decay_style: among('training.schedule.decayStyle', {
     linear: 'linear',
     cosine: 'cosine',
@@ -70,6 +79,7 @@ const BRIDGE: Readonly<Record<string, PricedOption>> = {
       Object.entries(MEGATRON_LM).map(([name, option]) => [`${section}.${name}`, option] as const),
     ),
   ),
+  'train.rampup_batch_size': { field: 'training.batchRampUp', toField: rampUpOf },
   ...Object.fromEntries(
     ['mixed_precision', 'ddp'].map((section) => [
       `${section}.grad_reduce_in_fp32`,

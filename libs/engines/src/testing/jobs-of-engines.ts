@@ -140,8 +140,16 @@ function withAdapters(): JobOfEngine {
   return { engine: 'megatron-bridge', what: 'with adapters', job };
 }
 
+function withGrowingBatch(): JobOfEngine {
+  const { training, ...spec } = specOf(aDraft());
+  const batchRampUp = { startSize: 8, increment: 8, samples: 48 };
+  const job = { ...spec, engine: MEGATRONS[0], training: { ...training, globalBatchSize: 16, batchRampUp } };
+  return { engine: 'megatron-lm', what: 'with a batch that grows', job };
+}
+
 export const JOBS_OF_ENGINES: readonly JobOfEngine[] = [
   ...OF_SCRIPTS.map(([what, job]) => ({ engine: job.engine.name, what, job: TrainingJobSpec.parse(job) })),
   ...MEGATRONS.flatMap((engine) => OF_MEGATRON.map((capability) => ofMegatron(engine, capability))),
   withAdapters(),
+  withGrowingBatch(),
 ];

@@ -31,6 +31,7 @@ import { hasRunNothing } from '../failure/restart-budget.ts';
 import { type JobRecord, recordedConditions, recordOf } from '../record/job-record.ts';
 import type { DerivedJobEvent } from './derived-job-event.ts';
 import { awaitedStart, nearlySpent, standingProblems } from './needed-actions.ts';
+import { startExpected } from './expected-start-events.ts';
 
 /** The resources that a job's history is read from. */
 export interface JobResources {
@@ -50,7 +51,7 @@ export function jobEvents(resources: JobResources): readonly DerivedJobEvent[] {
       attemptEvents(attempt, { earlier: record.attempts[index - 1], record, facts }),
     ),
     ...record.incidents.flatMap(incidentEvents),
-    ...waiting(record, facts),
+    ...[waiting(record, facts), startExpected(record)].flat(),
     ...awaitedStart(record, recordedConditions(resources.job)),
     ...standingProblems(record, resources.job),
     ...nearlySpent(record, facts.spec),

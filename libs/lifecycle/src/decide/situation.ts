@@ -2,6 +2,7 @@ import { type Acceptance, acceptanceOf } from '../epoch/acceptance.ts';
 import { askedAtOf } from '../epoch/asked-at.ts';
 import { withNewAttempt } from '../epoch/begin-attempt.ts';
 import { withConversion } from '../conversion/record-conversion.ts';
+import { expectedStartOf } from '../epoch/expected-start.ts';
 import { type Facts, factsOf } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt, recordOf } from '../record/job-record.ts';
 import { type NextEpoch, nextEpoch } from '../epoch/next-epoch.ts';
@@ -33,7 +34,11 @@ export function situationOf(observed: Observed, now: Date): Situation {
   const planned = withNeededConversion(withoutConversion, next, now);
   const begins = next.kind === 'placing' && facts.hasFinalizer && isSettled(recorded, planned) ? next : undefined;
   const { leaderTerm } = observed;
-  const asking = { ...planned, askedAt: askedAtOf({ record: planned, facts, next, now }) };
+  const asking = {
+    ...planned,
+    askedAt: askedAtOf({ record: planned, facts, next, now }),
+    expectedStart: begins === undefined ? expectedStartOf({ record: planned, facts, next, now }) : undefined,
+  };
   const record = begins === undefined ? asking : withNewAttempt(asking, begins, { leaderTerm, now });
   const unwritten = begins ?? unwrittenPlacement(record, facts);
   return {

@@ -35,6 +35,7 @@ import { describeLostWork } from '../epoch/lost-work.ts';
 import { describePassedOver } from '../failure/checkpoint-standing.ts';
 import { describeUnreadableClaim, resumePointOf } from '../failure/resume-point.ts';
 import { describeRefused } from '../failure/unmade-checkpoints.ts';
+import { describeExpectedStart, NODES_ARE_HELD } from '../epoch/expected-start.ts';
 import type { Situation } from './situation.ts';
 import { notAsAsked, trainedDraft } from './trained-condition.ts';
 
@@ -55,6 +56,7 @@ export function statusOf(situation: Situation): TrainingJobStatus {
     ...(record.askedAt === undefined ? {} : { askedAt: record.askedAt }),
     ...(record.priority === undefined ? {} : { priority: record.priority }),
     ...(record.runtime === undefined ? {} : { runtime: record.runtime }),
+    ...(record.expectedStart === undefined ? {} : { expectedStart: record.expectedStart }),
     ...(record.plan === undefined ? {} : { plan: record.plan }),
     ...(record.progress === undefined ? {} : { progress: record.progress }),
     ...(record.checkpoint === undefined ? {} : { checkpoint: record.checkpoint }),
@@ -93,6 +95,12 @@ function draftsOf({ record, facts, acceptance, next, now }: Situation): Conditio
     Failed:
       terminal?.type === 'Failed' ? { holds: true, reason: terminal.reason, message: terminal.message } : undefined,
   };
+}
+
+/** Why the job waits, with the nodes that are held for it or for a job ahead of it. */
+function withHeldNodes(message: string, { expectedStart }: JobRecord, { observed }: Facts): string {
+  if (expectedStart !== undefined) return `${describeExpectedStart(expectedStart)} ${message}`;
+  return observed.areNodesHeld?.() === true ? `${message} ${NODES_ARE_HELD}` : message;
 }
 
 function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): ConditionDraft<'Placed'> {
@@ -141,7 +149,7 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
       };
     }
     case 'waiting':
-      return { holds: false, reason: 'WaitingForCapacity', message: next.message };
+      return { holds: false, reason: 'WaitingForCapacity', message: withHeldNodes(next.message, record, facts) };
     case 'unsatisfiable':
       return { holds: false, reason: 'TopologyUnsatisfiable', message: next.message };
     case 'priorityClassMissing':

@@ -24,7 +24,7 @@ import type { RefusedCall } from './refused-calls.ts';
 import type { NodeNotice } from '../notices/node-notices.ts';
 import type { Retention } from './retention.ts';
 import type { Timeouts } from './timeouts.ts';
-import type { GangRequest, PlacementRefusal, PriorityClassFacts } from '@coxswain/scheduling';
+import type { GangRequest, NodePromise, PlacementRefusal, PriorityClassFacts } from '@coxswain/scheduling';
 
 /** One observation of everything that concerns a job. Nothing in it is an event; a later observation replaces an earlier one. */
 export interface Observed {
@@ -59,6 +59,10 @@ export interface Observed {
   readonly capacity: () => FabricCapacity;
   /** An earlier refusal of that request, while its cause has not changed; the search is then skipped. */
   readonly standingRefusal?: (request: GangRequest) => PlacementRefusal | undefined;
+  /** The nodes that are held for this job; `deriving` while that is not known yet. Absent: none are. */
+  readonly promise?: () => NodePromise | 'deriving' | undefined;
+  /** Whether nodes are held for a job ahead of this one, which this one may not use. Absent: none are. */
+  readonly areNodesHeld?: () => boolean;
   /** State of the last action findNodes, if it was that search. Absent: nodes are searched synchronously. */
   readonly nodeSearch?: (search: NodeSearch) => ObservedNodeSearch;
   /** Whether another job waits for GPUs. Absent: none does. Called only for a job that runs on fewer GPUs than it asks for. */

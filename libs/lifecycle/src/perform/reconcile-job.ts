@@ -141,6 +141,8 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       },
       doOthersWait: () => scheduler.isAnyJobWaiting(),
       standingRefusal: (request) => scheduler.standingRefusal(job.metadata.uid, request),
+      promise: () => scheduler.promiseFor(job.metadata.uid),
+      areNodesHeld: () => scheduler.waitsBehind(job.metadata.uid) !== undefined,
       ...(nodeSearches === undefined ? {} : { nodeSearch: (search) => nodeSearches.of(job.metadata.uid, search) }),
       takenNodes: (placement, podIndices) => scheduler.takenNodes(placement, podIndices),
       isReservable: (placement) => scheduler.isReservable(placement),
@@ -194,7 +196,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
   ends?.finish();
   const { refusal } = decision;
   if (refusal !== undefined) {
-    scheduler.recordRefusal(refusal.request, refusal.refusal);
+    scheduler.recordRefusal(refusal.request, refusal.refusal, job.metadata.uid);
     nodeSearches?.end(job.metadata.uid);
   }
   view.stopwatches.keep(job.metadata.uid, decision.timed, view.monotonicMs());

@@ -32,6 +32,7 @@ export interface JobRecord {
   readonly priority: TrainingJobStatus['priority'];
   /** undefined: the job has no limit of its run's time. */
   readonly runtime: TrainingJobStatus['runtime'];
+  readonly expectedStart: TrainingJobStatus['expectedStart'];
   readonly plan: TrainingJobStatus['plan'];
   readonly progress: TrainingJobStatus['progress'];
   readonly checkpoint: TrainingJobStatus['checkpoint'];
@@ -98,6 +99,7 @@ function readRecord(job: TrainingJob): JobRecord {
     askedAt: parsed(raw.askedAt, shape.askedAt),
     priority: parsed(raw.priority, shape.priority),
     runtime: parsed(raw.runtime, shape.runtime),
+    expectedStart: parsed(raw.expectedStart, shape.expectedStart),
     plan: parsed(raw.plan, shape.plan),
     progress: parsed(raw.progress, shape.progress),
     checkpoint: parsed(raw.checkpoint, shape.checkpoint),

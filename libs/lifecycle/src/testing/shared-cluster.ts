@@ -108,6 +108,7 @@ export class SharedCluster {
     const jobs = (): readonly TrainingJob[] => this.#members.flatMap(({ seen }) => seen.job ?? []);
     return {
       monotonicMs: this.#monotonicMs,
+      now: () => new Date(this.#monotonicMs()),
       nodes: () => [...this.nodes.keys()].flatMap((name) => node(name) ?? []),
       node,
       reserve: () => undefined,

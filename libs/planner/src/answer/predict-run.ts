@@ -42,7 +42,7 @@ export function predictRun(run: RunFacts, memoryMarginShare?: number): Predictio
     capacityGib: memory.capacityBytes / GIB_BYTES,
     verdict: memory.verdict,
     bubbleShare: Math.min(1, Math.max(0, time.bubbleShare)),
-    ...errorsOf(run, time.stepTimeS),
+    ...errorsOf(run, { stepTimeS: time.stepTimeS, peakGib: memory.peakAllocatedBytes / GIB_BYTES }),
   };
 }
 

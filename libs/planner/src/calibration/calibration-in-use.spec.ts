@@ -55,9 +55,21 @@ describe('the errors that a prediction names', () => {
     ],
     [
       'an engine with few rows',
-      { stack: 'deepspeed' },
+      { stack: 'nemo 26.02' },
       'allEngines',
       /with any engine, because this engine has fewer than 20/,
+    ],
+    [
+      'an engine on PyTorch',
+      { stack: 'deepspeed 0.19.8' },
+      'pytorchEngines',
+      /dense models with deepspeed on PyTorch outside the fit, because few runs of this engine are published/,
+    ],
+    [
+      'an engine on PyTorch that nobody measured',
+      { stack: 'hugging-face v5.23.0' },
+      'pytorchEngines',
+      /dense models with engines on PyTorch outside the fit/,
     ],
     [
       'an engine that was never fitted',
@@ -66,16 +78,18 @@ describe('the errors that a prediction names', () => {
       /dense models with whole sources left out, because this engine has no measurements/,
     ],
   ])('are, of %s, from rows as near as there are, which it names in words of ours', (_of, run, standsOn, basis) => {
-    const { error, interval } = errorsOf(aRun(run), 2);
+    const { error, interval, peakInterval } = errorsOf(aRun(run), { stepTimeS: 2, peakGib: 40 });
     expect(error.basis).toMatch(basis);
     expect(interval).toMatchObject({ standsOn, coveragePct: 80, rows: error.n });
     expect(interval.lowS).toBeLessThan(2);
     expect(interval.highS).toBeGreaterThan(2);
+    expect(peakInterval.lowGib).toBeLessThan(40);
+    expect(peakInterval.highGib).toBeGreaterThan(40);
   });
 
   it('are wider where less is known', () => {
     const widthOf = (run: Partial<Parameters<typeof aRun>[0]>): number => {
-      const { lowS, highS } = errorsOf(aRun(run), 1).interval;
+      const { lowS, highS } = errorsOf(aRun(run), { stepTimeS: 1, peakGib: 1 }).interval;
       return highS - lowS;
     };
     const known = { stack: 'megatron-lm', cluster: aCluster(8, { gpu: gpuOf('a100-80gb') }) };
@@ -84,8 +98,11 @@ describe('the errors that a prediction names', () => {
   });
 
   it('grow with the step', () => {
-    const { lowS, highS } = errorsOf(aRun({}), 1).interval;
-    expect(errorsOf(aRun({}), 10).interval).toMatchObject({ lowS: lowS * 10, highS: highS * 10 });
+    const { lowS, highS } = errorsOf(aRun({}), { stepTimeS: 1, peakGib: 1 }).interval;
+    expect(errorsOf(aRun({}), { stepTimeS: 10, peakGib: 1 }).interval).toMatchObject({
+      lowS: lowS * 10,
+      highS: highS * 10,
+    });
   });
 
   it('stands beside what was fitted, in a sentence', () => {

@@ -1,4 +1,4 @@
-import { CalibrationErrors, errorsLike, type ErrorCell } from './errors.ts';
+import { ALL_PYTORCH, CalibrationErrors, errorsLike, memoryErrorsLike, type ErrorCell } from './errors.ts';
 import { ERRORS } from './fitted.ts';
 
 const cell = (n: number, name: Partial<ErrorCell> = {}): ErrorCell => ({
@@ -12,7 +12,7 @@ const cell = (n: number, name: Partial<ErrorCell> = {}): ErrorCell => ({
 });
 const engineFamily = 'engine';
 const INVENTED: CalibrationErrors = {
-  families: [engineFamily, 'rare'],
+  families: [engineFamily, 'rare', 'deepspeed'],
   groupsLeftOut: [
     cell(1),
     cell(2, { kind: 'experts' }),
@@ -21,6 +21,13 @@ const INVENTED: CalibrationErrors = {
     cell(5, { engineFamily, chip: 'gh100', kind: 'experts' }),
   ],
   sourcesLeftOut: [cell(6), cell(7, { kind: 'experts' })],
+  pytorchEngines: [cell(8), cell(9, { engineFamily: 'torchtitan' })],
+  memory: [
+    cell(10),
+    cell(11, { engineFamily }),
+    cell(12, { engineFamily: ALL_PYTORCH }),
+    cell(13, { engineFamily: 'torchtitan' }),
+  ],
   pairedPct: 3,
 };
 
@@ -33,9 +40,21 @@ describe('what is known of a run is told by rows', () => {
     ['of its kind, where the engine has no cell with experts', 'gb100', 'engine', true, 'allEngines', 2],
     ['of its kind, where the engine has no cell', 'gh100', 'rare 1.0', false, 'allEngines', 1],
     ['of sources left out whole, where the engine was not fitted', 'gh100', 'other 1.0', false, 'otherSources', 6],
+    ['of its engine, which runs on PyTorch alone', 'gh100', 'torchtitan v0.3.0', false, 'pytorchEngines', 9],
+    ['of all engines on PyTorch, where its own has no cell', 'gh100', 'hugging-face', false, 'pytorchEngines', 8],
+    ['of all engines on PyTorch, though its own was fitted', 'gh100', 'deepspeed', false, 'pytorchEngines', 8],
     ['of sources left out whole, with experts', 'gh100', 'unnamed', true, 'otherSources', 7],
   ])('%s', (...[, chip, stack, hasExperts, standsOn, n]) => {
     expect(errorsLike(INVENTED, { chip, stack, hasExperts })).toMatchObject({ standsOn, n });
+  });
+
+  it.each<[string, string, string, number]>([
+    ['of its engine', 'engine 26.04', 'engineFamily', 11],
+    ['of its engine on PyTorch', 'torchtitan', 'pytorchEngines', 13],
+    ['of all engines on PyTorch, where its own has no cell', 'deepspeed', 'pytorchEngines', 12],
+    ['of all engines, where its own has no cell', 'other', 'allEngines', 10],
+  ])('are, for memory, %s', (...[, stack, standsOn, n]) => {
+    expect(memoryErrorsLike(INVENTED, { chip: 'gh100', stack, hasExperts: false })).toMatchObject({ standsOn, n });
   });
 
   it('ships in the form of its schema, with rows behind every figure', () => {

@@ -41,6 +41,14 @@ export const CalibrationErrors = z.strictObject({
   sourcesLeftOut: z
     .array(ErrorCell)
     .describe('All rows of a source left out together: what to expect of an engine that nobody fitted.'),
+  pytorchEngines: z
+    .array(ErrorCell)
+    .describe(
+      'For engines that run on PyTorch alone and have few rows: rows with whole sources left out, and rows that no constant was fitted on. Without an engine family: all of these engines. The range of a family contains that of all of them.',
+    ),
+  memory: z
+    .array(ErrorCell)
+    .describe('The same of measured over predicted peaks of memory. No constant of memory was fitted on a row.'),
   pairedPct: z
     .number()
     .positive()
@@ -50,6 +58,15 @@ export const CalibrationErrors = z.strictObject({
 });
 /** See the schema of the same name. */
 export type CalibrationErrors = z.infer<typeof CalibrationErrors>;
+
+/** Families of engines that run on PyTorch alone. Few of their runs are published, so what one of them was off stands for the others too. */
+const PYTORCH_ENGINES =
+  /^(composer-fsdp|deepspeed|(pytorch-)?fsdp2?|hugging-face|pytorch|reference|torchtitan(-toml)?)$/;
+
+/** Whether a family of engines runs on PyTorch alone. */
+export function isPyTorchEngine(family: string): boolean {
+  return PYTORCH_ENGINES.test(family);
+}
 
 /** The properties of a run that select similar rows. */
 export interface RunLikeRows {
@@ -62,37 +79,72 @@ type StandsOn = (typeof STANDS_ON)[number];
 
 /**
  * The errors of the rows most similar to a run: those of its chip, engine family and kind of model. If these are too few, those of its family and kind.
- * If these are too few as well, those of its kind. For a family that was not fitted, errors with whole sources left out.
+ * If these are too few as well, those of all engines on PyTorch if its engine is one, else those of its kind. For a family that was not fitted, errors
+ * with whole sources left out.
  *
  * @throws Error if no rows of its kind are recorded
  */
-export function errorsLike(
-  { families, groupsLeftOut, sourcesLeftOut }: CalibrationErrors,
-  { chip, stack, hasExperts }: RunLikeRows,
-): ErrorCell & { readonly standsOn: StandsOn } {
-  const family = familyOfStack(stack);
+export function errorsLike(errors: CalibrationErrors, run: RunLikeRows): CellOfRun {
+  const { families, groupsLeftOut, sourcesLeftOut, pytorchEngines } = errors;
+  const family = familyOfStack(run.stack);
+  const ofItsOwn: readonly Candidate[] = [
+    ['chip', groupsLeftOut, { engineFamily: family, chip: run.chip }],
+    ['engineFamily', groupsLeftOut, { engineFamily: family }],
+  ];
+  const others: Candidate = families.includes(family)
+    ? ['allEngines', groupsLeftOut, {}]
+    : ['otherSources', sourcesLeftOut, {}];
+  return firstCell(run, [...ofItsOwn, ...pytorchCandidates(family, pytorchEngines), others]);
+}
+
+/**
+ * The same for peaks of memory.
+ *
+ * @throws Error if no rows of its kind are recorded
+ */
+export function memoryErrorsLike({ memory }: CalibrationErrors, run: RunLikeRows): CellOfRun {
+  const family = familyOfStack(run.stack);
+  const isOwn = isPyTorchEngine(family) ? 'pytorchEngines' : 'engineFamily';
+  const pool: readonly Candidate[] = isPyTorchEngine(family)
+    ? [['pytorchEngines', memory, { engineFamily: ALL_PYTORCH }]]
+    : [];
+  return firstCell(run, [[isOwn, memory, { engineFamily: family }], ...pool, ['allEngines', memory, {}]]);
+}
+
+/** Name of the cell of memory of all engines on PyTorch. */
+export const ALL_PYTORCH = 'any on PyTorch';
+
+type CellOfRun = ErrorCell & { readonly standsOn: StandsOn };
+type CellName = Pick<ErrorCell, 'engineFamily' | 'chip'>;
+type Candidate = readonly [StandsOn, readonly ErrorCell[], CellName];
+
+function pytorchCandidates(family: string, cells: readonly ErrorCell[]): readonly Candidate[] {
+  if (!isPyTorchEngine(family)) return [];
+  return [
+    ['pytorchEngines', cells, { engineFamily: family }],
+    ['pytorchEngines', cells, {}],
+  ];
+}
+
+function firstCell({ hasExperts }: RunLikeRows, candidates: readonly Candidate[]): CellOfRun {
   const kind = hasExperts ? 'experts' : 'dense';
-  const cellOf = (cells: readonly ErrorCell[], engineFamily?: string, itsChip?: string): ErrorCell | undefined =>
-    cells.find((cell) => cell.kind === kind && cell.engineFamily === engineFamily && cell.chip === itsChip);
-  const candidates: readonly (readonly [StandsOn, ErrorCell | undefined])[] = families.includes(family)
-    ? [
-        ['chip', cellOf(groupsLeftOut, family, chip)],
-        ['engineFamily', cellOf(groupsLeftOut, family)],
-        ['allEngines', cellOf(groupsLeftOut)],
-      ]
-    : [['otherSources', cellOf(sourcesLeftOut)]];
-  for (const [standsOn, cell] of candidates) if (cell !== undefined) return { ...cell, standsOn };
+  for (const [standsOn, cells, { engineFamily, chip }] of candidates) {
+    const cell = cells.find((each) => each.kind === kind && each.engineFamily === engineFamily && each.chip === chip);
+    if (cell !== undefined) return { ...cell, standsOn };
+  }
   throw new Error(`errors.json holds no errors of ${kind} models: record them with npm run planner:cross-validate`);
 }
 
 /** A description of the rows for users. It contains no text of the request. */
-export function basisOf({ kind, engineFamily, chip, standsOn }: ReturnType<typeof errorsLike>): string {
+export function basisOf({ kind, engineFamily, chip, standsOn }: CellOfRun): string {
   const models = kind === 'dense' ? 'dense models' : 'models with experts';
   switch (standsOn) {
     case 'chip':
       return `step times of ${models} with ${engineFamily ?? ''} on ${(chip ?? '').toUpperCase()} chips`;
     case 'engineFamily':
       return `step times of ${models} with ${engineFamily ?? ''} on all chips, because this chip has fewer than ${MIN_CELL_ROWS} measurements`;
+    case 'pytorchEngines':
+      return `step times of ${models} with ${engineFamily ?? 'engines'} on PyTorch outside the fit, because few runs of this engine are published`;
     case 'allEngines':
       return `step times of ${models} with any engine, because this engine has fewer than ${MIN_CELL_ROWS} measurements`;
     case 'otherSources':

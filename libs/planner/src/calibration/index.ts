@@ -1,7 +1,10 @@
 export {
+  ALL_PYTORCH,
   CalibrationErrors,
   COVERAGE_PCT,
   errorsLike,
+  isPyTorchEngine,
+  memoryErrorsLike,
   MIN_CELL_ROWS,
   type ErrorCell,
   type ModelKind,

@@ -48,7 +48,6 @@ const SAME_CHOICES: readonly (readonly [RegExp, LayoutEngine])[] = [
   [/^nemo\b/, 'megatron-bridge'],
   [/^megatron-core\b/, 'megatron-lm'],
   [FSDP, 'hugging-face'],
-  [/^(accelerate|transformers|huggingface)\b/, 'hugging-face'],
   [/^sailor\b/, 'megatron-deepspeed'],
   [/^oneflow\b/, 'libai'],
   [/^vocabulary-parallel\b/, 'vocabulary-parallelism'],

@@ -1,7 +1,8 @@
 /** Resolves a request: looks up its presets once for all later steps. */
 import { DomainError } from '@coxswain/domain-error';
-import type { ModelShape } from '@coxswain/layout';
+import { engineNamed, type ModelShape } from '@coxswain/layout';
 import { BITS_PER_BYTE } from '@coxswain/units';
+import { familyOfStack } from '../calibration/calibration.ts';
 import { unknownConstantsOf } from '../calibration/with-profile.ts';
 import type { ClusterProfile } from '../cluster-profile.ts';
 import type { AllowedChoices, PlanCluster, PlanRequest } from '../contract.ts';
@@ -73,11 +74,13 @@ export function resolveRequest(asked: PlanRequest): ResolvedRequest {
   return { request, gpu, islandGpus, run: withSpeeds, allow };
 }
 
-/** Normalises names such as `TorchTitan` and `Megatron_LM core_v0.15`. */
+/** Gives engines their own names: `TorchTitan`, `Megatron_LM core_v0.15` and `transformers 5.1`. A name without an engine stays, in lower case. */
 function normalizeStack(request: PlanRequest): PlanRequest {
   if (request.stack === undefined) return request;
   const stack = request.stack.trim().toLowerCase();
-  return { ...request, stack: stack.replace(/^\S+/, (engine) => engine.replaceAll('_', '-')) };
+  const family = familyOfStack(stack);
+  const engine = engineNamed(family) ?? family.replace(/^\S+/, (word) => word.replaceAll('_', '-'));
+  return { ...request, stack: `${engine}${stack.slice(family.length)}` };
 }
 
 /** The run on another number of GPUs, which the first islands provide. */

@@ -34,6 +34,7 @@ export function aPrediction(overrides: Partial<Prediction> = {}): Prediction {
     ],
     memory: [0, 1, 2, 3].map((stage) => aStageMemory(stage)),
     peakGib: 62,
+    peakInterval: { lowGib: 57.7, highGib: 66.4, coveragePct: 80, standsOn: 'engineFamily', rows: 36 },
     capacityGib: 79.6,
     verdict: 'fits',
     bubbleShare: 0.07,

@@ -39,7 +39,7 @@ function refusedWith(...counts: readonly number[]): { free: FreeGpus; refusals: 
   const free = new FreeGpus();
   counts.forEach((count, index) => free.set(`node-${index}`, count));
   const refusals = new Refusals({ freeFor: () => free, rises: () => free.rises });
-  refusals.record(request, WAITING, 0);
+  refusals.record({ request, refusal: WAITING }, 0);
   return { free, refusals };
 }
 
@@ -98,7 +98,7 @@ describe('a request that was refused', () => {
     refusals.standing({ uid: 'a', request }, 0);
     free.set('node-1', 8);
     expect(offer(refusals, ['a'], 1_000)).toEqual(['a']);
-    refusals.record(request, WAITING, 1_000);
+    refusals.record({ request, refusal: WAITING }, 1_000);
     expect(refusals.standing({ uid: 'a', request }, 1_000)).toEqual(WAITING);
     expect(offer(refusals, ['a'], 2_000)).toEqual([]);
     free.reservationEnded();

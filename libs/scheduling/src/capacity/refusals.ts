@@ -30,6 +30,14 @@ interface KeyedRequest {
   readonly key: string;
 }
 
+/** A job that asks for nodes. */
+interface AskingJob {
+  readonly uid: string;
+  readonly request: GangRequest;
+  /** Which held nodes it may not use: equal for jobs that may use the same. Absent: it may use all. */
+  readonly uses?: string;
+}
+
 /** The free capacity that refusals are checked against. */
 interface RefusalsParts {
   /** Free GPUs that such a request may use. */
@@ -57,11 +65,12 @@ export class Refusals {
   }
 
   /** The refusal of that request, while its cause has not changed or other jobs have their turn; undefined: the request is to be searched. */
-  standing(job: { readonly uid: string; readonly request: GangRequest }, nowMs: number): PlacementRefusal | undefined {
-    const asked = { request: job.request, key: keyOf(job.request) };
+  standing(job: AskingJob, nowMs: number): PlacementRefusal | undefined {
+    const asked = { request: job.request, key: requestKey(job.request) };
     this.#asked.set(job.uid, asked);
     return this.#standing(asked, {
       nowMs,
+      uses: job.uses ?? '',
       isOffered: this.#offered.to.has(job.uid),
       offeredRises: this.#offered.rises,
     });
@@ -74,19 +83,22 @@ export class Refusals {
   offer<Job extends { readonly metadata: { readonly uid: string } }>(
     jobs: readonly Job[],
     nowMs: number,
+    usesOf: (jobUid: string) => string = () => '',
   ): readonly Job[] {
     const offeredRises = this.#parts.rises();
     const may = jobs.filter(({ metadata: { uid } }) => {
       const asked = this.#asked.get(uid);
-      return asked === undefined || this.#standing(asked, { nowMs, isOffered: true, offeredRises }) === undefined;
+      const turn = { nowMs, isOffered: true, offeredRises };
+      return asked === undefined || this.#standing(asked, { ...turn, uses: usesOf(uid) }) === undefined;
     });
     this.#offered = { to: new Set(may.map(({ metadata }) => metadata.uid)), rises: offeredRises };
     return may;
   }
 
   /** Records that no nodes were found for that request. */
-  record(request: GangRequest, refusal: PlacementRefusal, nowMs: number): void {
-    const key = keyOf(request);
+  record(refused: Omit<AskingJob, 'uid'> & { readonly refusal: PlacementRefusal }, nowMs: number): void {
+    const { request, refusal, uses = '' } = refused;
+    const key = `${requestKey(request)}${uses}`;
     this.#refused.delete(key);
     this.#refused.set(key, { refusal, atMs: nowMs, rises: this.#parts.rises(), fitsSinceMs: undefined });
     const [oldest] = this.#refused.keys();
@@ -110,9 +122,14 @@ export class Refusals {
 
   #standing(
     { request, key }: KeyedRequest,
-    turn: { readonly nowMs: number; readonly isOffered: boolean; readonly offeredRises: number },
+    turn: {
+      readonly nowMs: number;
+      readonly uses: string;
+      readonly isOffered: boolean;
+      readonly offeredRises: number;
+    },
   ): PlacementRefusal | undefined {
-    const refused = this.#refused.get(key);
+    const refused = this.#refused.get(`${key}${turn.uses}`);
     if (refused === undefined) return undefined;
     const { nowMs, isOffered, offeredRises } = turn;
     const ageMs = nowMs - refused.atMs;
@@ -139,7 +156,8 @@ function canFit({ layout, gpusPerNode }: GangRequest, free: Pick<FreeGpus, 'tota
 /** Every reconciliation asks for the key of the same cached layout. */
 const keys = new WeakMap<GangRequest['layout'], Map<string, string>>();
 
-function keyOf(request: GangRequest): string {
+/** A key that is equal for requests that the same nodes suit. */
+export function requestKey(request: GangRequest): string {
   const { demand } = request;
   return demand === undefined ? keyOfGpus(request) : `${keyOfGpus(request)} ${demandKey(demand)}`;
 }

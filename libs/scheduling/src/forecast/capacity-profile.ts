@@ -1,4 +1,5 @@
-import { leastSure, type RestsOn } from './forecast-input.ts';
+import type { EndBasis } from '@coxswain/api-types';
+import { leastSure } from './forecast-input.ts';
 
 /** GPUs that a gang takes of one type of node. */
 export interface Need {
@@ -13,7 +14,7 @@ export interface CapacityChange {
   readonly atMs: number;
   readonly nodes: number;
   readonly gpus: number;
-  readonly restsOn: RestsOn;
+  readonly restsOn: EndBasis;
 }
 
 /** Moments that are kept. More are joined with the next one, so that nothing seems free before it is. */
@@ -32,7 +33,7 @@ export class CapacityProfile {
   /** At the same index: empty nodes from that moment to the next. */
   readonly #nodes: number[];
   readonly #gpus: number[];
-  readonly #restsOn = new Map<number, RestsOn>();
+  readonly #restsOn = new Map<number, EndBasis>();
 
   constructor(
     nowMs: number,
@@ -82,7 +83,7 @@ export class CapacityProfile {
   }
 
   /** Takes the need from one moment to another; what is not free is owed. The end may be moved to a moment shortly after it. */
-  take(need: Need, fromMs: number, untilMs: number, restsOn: RestsOn): void {
+  take(need: Need, fromMs: number, untilMs: number, restsOn: EndBasis): void {
     const first = this.#cut(fromMs);
     const end = untilMs === Infinity ? this.#times.length : this.#cut(untilMs, NEAR_SHARE * (untilMs - fromMs));
     this.#takeBetween(need, first, end);
@@ -93,7 +94,7 @@ export class CapacityProfile {
   }
 
   /** What the moment rests on at which capacity becomes free; undefined: nothing becomes free then. */
-  restsOnAt(atMs: number): RestsOn | undefined {
+  restsOnAt(atMs: number): EndBasis | undefined {
     return this.#restsOn.get(atMs);
   }
 

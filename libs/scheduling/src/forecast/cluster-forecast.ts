@@ -10,7 +10,8 @@ import type {
   RunningGang,
   WaitingGang,
 } from './forecast-input.ts';
-import { inOrder, type PredictedEnd, predictedEnd, type Servings } from './stand-in.ts';
+import { inOrder, type Servings } from '../order/in-order.ts';
+import { type PredictedEnd, predictedEnd } from '../times/predicted-end.ts';
 
 /** A job that holds GPUs, and on which nodes, one entry for each pod. */
 export interface PlacedJob {
@@ -125,19 +126,12 @@ function partsOf({ spec, status }: TrainingJob): readonly RequestPart[] {
 
 /** The start that the operator recorded with the nodes that it holds. */
 function promisedStart({ status }: TrainingJob): RestedTime | undefined {
-  const expected = (status as { readonly expectedStart?: RecordedStart } | undefined)?.expectedStart;
+  const expected = status?.expectedStart;
   const atMs = Date.parse(expected?.at ?? '');
   if (expected === undefined || Number.isNaN(atMs)) return undefined;
   const earliestMs = Date.parse(expected.earliest ?? expected.at);
   const latestMs = expected.latest === undefined ? undefined : Date.parse(expected.latest);
   return { atMs, earliestMs, latestMs, restsOn: expected.restsOn };
-}
-
-interface RecordedStart {
-  readonly at: string;
-  readonly earliest?: string;
-  readonly latest?: string;
-  readonly restsOn: RestedTime['restsOn'];
 }
 
 function rested({ at, earliest, latest, restsOn }: PredictedEnd): RestedTime {

@@ -1,12 +1,5 @@
 /** What a forecast of the waiting jobs is computed from. All times are milliseconds since the epoch. */
-
-/**
- * What a predicted time rests on, surest first. Measured: measured step times. Predicted: step times of the planner. MaxRuntime: the limit of the
- * job. Assumed: nothing is known of the job.
- */
-export const RESTS_ON = ['Measured', 'Predicted', 'MaxRuntime', 'Assumed'] as const;
-/** One entry of {@link RESTS_ON}. */
-export type RestsOn = (typeof RESTS_ON)[number];
+import { END_BASES, type EndBasis } from '@coxswain/api-types';
 
 /** A time with its interval. */
 export interface ForecastTime {
@@ -18,7 +11,7 @@ export interface ForecastTime {
 
 /** A predicted time, and what it rests on. */
 export interface RestedTime extends ForecastTime {
-  readonly restsOn: RestsOn;
+  readonly restsOn: EndBasis;
 }
 
 /** A node that takes pods of gangs. */
@@ -72,6 +65,6 @@ export interface ForecastInput {
 }
 
 /** The least sure of both. */
-export function leastSure(left: RestsOn, right: RestsOn): RestsOn {
-  return RESTS_ON.indexOf(left) > RESTS_ON.indexOf(right) ? left : right;
+export function leastSure(left: EndBasis, right: EndBasis): EndBasis {
+  return END_BASES.indexOf(left) > END_BASES.indexOf(right) ? left : right;
 }

@@ -121,6 +121,15 @@ describe('the expected start', () => {
       ['held 2h Gpus', 'small 3h JobsAhead'],
     ],
     [
+      'that the operator recorded is on the type on which the job can start first',
+      {
+        nodes: [...nodes(1), ...nodes(2, 'A100')],
+        running: [runs(0, 1, exactly(9))],
+        waiting: [waits('held', 16, { promised: exactly(1) }), waits('small', 8, { hold: exactly(1) })],
+      },
+      ['held 1h JobsAhead', 'small 0h Placement'],
+    ],
+    [
       'does not use GPUs that pods of other owners hold',
       { otherUse: new Map([['H100', 9]]), waiting: [waits('a', 24), waits('b', 16)] },
       ['a never Gpus', 'b 0h Placement'],
@@ -167,8 +176,8 @@ describe('the timeline', () => {
     });
     const events = timeline(input, forecast(input), 24 * HOUR);
     expect(events.map(({ kind, uid, atMs, gpus }) => `${atMs / HOUR}h ${kind} ${uid} ${gpus}`)).toEqual([
-      '2h Start a 16',
       '2h End r-H100-0 16',
+      '2h Start a 16',
       '3h Start b 16',
     ]);
   });

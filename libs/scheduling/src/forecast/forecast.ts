@@ -1,6 +1,7 @@
+import type { EndBasis } from '@coxswain/api-types';
 import type { CapacityProfile, Need } from './capacity-profile.ts';
 import { type Constraint, constraintOf } from './constraint.ts';
-import type { ForecastInput, ForecastTime, RestsOn, WaitingGang } from './forecast-input.ts';
+import type { ForecastInput, ForecastTime, WaitingGang } from './forecast-input.ts';
 import { freeOverTime, type Pass, timeOf } from './free-over-time.ts';
 import { isPossible, needOf } from './need.ts';
 import { type Occupancy, occupancyOf } from './occupancy.ts';
@@ -8,7 +9,7 @@ import { type Occupancy, occupancyOf } from './occupancy.ts';
 /** The expected start of a job that waits. */
 export interface ExpectedStart extends ForecastTime {
   /** null: enough is free now, or nothing that the forecast knows of delays the job. */
-  readonly restsOn: RestsOn | null;
+  readonly restsOn: EndBasis | null;
   /** Whether the operator has recorded this start and holds nodes for the job. */
   readonly isPromised: boolean;
 }
@@ -24,8 +25,8 @@ export interface ForecastOfJob {
 }
 
 /**
- * When each waiting job starts. In order, each job gets the first moment from which enough is free for as long as it runs, after the jobs before
- * it got theirs: so a later job starts earlier only if it delays none. The interval comes from the same with every end at its earliest, and at its
+ * When each waiting job starts. In order, each job gets the first moment from which enough is free for as long as it runs. The jobs
+ * before it have theirs by then, so a later job starts earlier only if it delays none. The interval comes from the same with every end at its earliest, and at its
  * latest. 2,000 jobs on 10,000 nodes take about 30 ms.
  */
 export function forecast(input: ForecastInput): readonly ForecastOfJob[] {
@@ -66,7 +67,7 @@ export function expectedStarts(
 
 interface StartOfPass {
   readonly atMs: number | undefined;
-  readonly restsOn: RestsOn | null;
+  readonly restsOn: EndBasis | null;
 }
 
 const NO_START: StartOfPass = { atMs: undefined, restsOn: null };
@@ -114,23 +115,29 @@ class Schedule {
     if (promised === undefined) return NO_START;
     const atMs = Math.max(this.#nowMs, timeOf(promised, this.#pass));
     if (atMs === Infinity) return NO_START;
-    const [types] = this.#choices(job);
+    const types = this.#best(job)?.types ?? this.#choices(job)[0];
     if (types !== undefined) this.#take(job, types, atMs);
     return { atMs, restsOn: promised.restsOn };
   }
 
   takeEarliest(job: WaitingGang): StartOfPass {
+    const best = this.#best(job);
+    if (best === undefined) return NO_START;
+    const { types, atMs } = best;
+    const restsOn = types.map((type) => this.#profiles.get(type)?.restsOnAt(atMs)).find((known) => known !== undefined);
+    this.#take(job, types, atMs);
+    return { atMs, restsOn: restsOn ?? null };
+  }
+
+  /** The types on which the job starts first, and when; undefined: on none. */
+  #best(job: WaitingGang): { readonly types: readonly string[]; readonly atMs: number } | undefined {
     let best: { readonly types: readonly string[]; readonly atMs: number } | undefined;
     for (const types of this.#choices(job)) {
       const atMs = this.#earliest(job, types);
       if (atMs !== undefined && (best === undefined || atMs < best.atMs)) best = { types, atMs };
       if (best?.atMs === this.#nowMs) break;
     }
-    if (best === undefined) return NO_START;
-    const { types, atMs } = best;
-    const restsOn = types.map((type) => this.#profiles.get(type)?.restsOnAt(atMs)).find((known) => known !== undefined);
-    this.#take(job, types, atMs);
-    return { atMs, restsOn: restsOn ?? null };
+    return best;
   }
 
   /** Types of GPU for the parts of a request: each type that a request without a type may use. */

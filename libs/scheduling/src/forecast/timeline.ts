@@ -1,5 +1,6 @@
+import type { EndBasis } from '@coxswain/api-types';
 import type { ForecastOfJob } from './forecast.ts';
-import type { ForecastInput, RestsOn } from './forecast-input.ts';
+import type { ForecastInput } from './forecast-input.ts';
 
 /** Something that is expected to happen. End: a running job gives its GPUs back. Start: a waiting job gets its GPUs. */
 export interface TimelineEvent {
@@ -10,12 +11,12 @@ export interface TimelineEvent {
   readonly latestMs: number | undefined;
   readonly gpus: number;
   /** null: nothing delays the start. */
-  readonly restsOn: RestsOn | null;
+  readonly restsOn: EndBasis | null;
   /** Whether nodes are held for the start. */
   readonly isPromised: boolean;
 }
 
-/** What is expected until then, soonest first. */
+/** What is expected until then, soonest first; at the same moment ends before starts. */
 export function timeline(
   { nowMs, running, waiting }: ForecastInput,
   forecasts: readonly ForecastOfJob[],
@@ -32,5 +33,9 @@ export function timeline(
   });
   return [...ends, ...starts]
     .filter(({ atMs }) => atMs <= untilMs)
-    .sort((left, right) => left.atMs - right.atMs || (left.uid < right.uid ? -1 : 1));
+    .sort((left, right) => left.atMs - right.atMs || compare(left.kind, right.kind) || compare(left.uid, right.uid));
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : Number(left > right);
 }

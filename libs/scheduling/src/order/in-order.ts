@@ -7,14 +7,21 @@ import { waitingSince } from './waiting-jobs.ts';
 /** Number of each namespace's last serving: later servings have higher numbers, and a namespace that was never served has none. */
 export type Servings = ReadonlyMap<string, number>;
 
-/** Waiting jobs in the order of their turn: priority, then jobs for which nodes are held, then namespaces in turn, then age. */
-export function inOrder(waiting: readonly TrainingJob[], servings: Servings): readonly TrainingJob[] {
+/**
+ * Waiting jobs in the order of their turn: priority, then jobs for which nodes are held, then namespaces in turn, then age. `promisedAt`: RFC 3339,
+ * since when nodes are held for the job, which the scheduler knows before status records it.
+ */
+export function inOrder(
+  waiting: readonly TrainingJob[],
+  servings: Servings,
+  promisedAt: (job: TrainingJob) => string | undefined = ({ status }) => status?.expectedStart?.promisedAt,
+): readonly TrainingJob[] {
   const queued = waiting.map((job) => ({
     job,
     namespace: namespaceOf(job),
     since: waitingSince(job),
     priority: priorityOf(job),
-    promisedAt: job.status?.expectedStart?.promisedAt,
+    promisedAt: promisedAt(job),
   }));
   return fairOrder(queued, (namespace) => servings.get(namespace) ?? 0).map(({ job }) => job);
 }

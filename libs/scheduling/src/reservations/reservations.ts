@@ -73,7 +73,7 @@ export class Reservations {
     return [...this.#created.values(), ...this.#reserved.values()];
   }
 
-  /** Jobs with a reservation whose attempt their status does not record yet, oldest reservation first. */
+  /** Jobs whose reserved attempt no status records yet, oldest reservation first. */
   unrecorded(): readonly TrainingJob[] {
     return this.reservations()
       .toSorted((one, other) => one.sinceMs - other.sinceMs)

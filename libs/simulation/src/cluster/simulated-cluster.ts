@@ -246,6 +246,7 @@ export class SimulatedCluster {
   #schedulerView(): SchedulerView {
     return {
       monotonicMs: this.#nowMs,
+      now: () => new Date(this.#nowMs()),
       nodes: () => this.nodes.allFacts(),
       node: (name) => this.nodes.factsOf(name),
       gpusUnderPods: (name) => this.nodes.usedGpusOf(name),

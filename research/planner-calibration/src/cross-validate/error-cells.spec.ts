@@ -8,8 +8,8 @@ import {
 } from '@coxswain/planner/calibration';
 import fc from 'fast-check';
 import { textOf } from '../rows/measurement-files.ts';
-import { errorCells } from './error-cells.ts';
-import { leftOutFile } from './left-out-files.ts';
+import { errorCells, type RowsOfErrors } from './error-cells.ts';
+import { apartFile, leftOutFile } from './left-out-files.ts';
 import { leftOutCsv, readLeftOutRows, type LeftOutRow } from './left-out-row.ts';
 
 function row(overrides: Partial<LeftOutRow> = {}): LeftOutRow {
@@ -31,11 +31,19 @@ function spread(n: number, overrides: Partial<LeftOutRow> = {}): readonly LeftOu
   );
 }
 
+/** The same rows left out by groups and by sources, and none besides. */
+const rowsOf = (rows: readonly LeftOutRow[]): RowsOfErrors => ({
+  byGroups: rows,
+  bySources: rows,
+  apart: [],
+  memory: [],
+});
+
 const asked = (
   rows: readonly LeftOutRow[],
   { chip = 'gh100', stack = 'megatron-lm 0.16', hasExperts = false } = {},
 ): ReturnType<typeof errorsLike> =>
-  errorsLike({ ...errorCells(rows, rows), pairedPct: 1 }, { chip, stack, hasExperts });
+  errorsLike({ ...errorCells(rowsOf(rows)), pairedPct: 1 }, { chip, stack, hasExperts });
 
 describe('the rows that an interval stands on', () => {
   const enough = spread(MIN_CELL_ROWS);
@@ -139,8 +147,8 @@ describe('the interval of a cell', () => {
   it('is a range around the prediction, in whatever order rows come, and never wider than they are', () => {
     fc.assert(
       fc.property(fc.array(anyRow, { maxLength: 60 }), (rows) => {
-        const found = errorCells(rows, rows);
-        expect(errorCells([...rows].reverse(), [...rows].reverse())).toEqual(found);
+        const found = errorCells(rowsOf(rows));
+        expect(errorCells(rowsOf([...rows].reverse()))).toEqual(found);
         for (const { low, high, n } of [...found.groupsLeftOut, ...found.sourcesLeftOut]) {
           expect(low).toBeLessThanOrEqual(1);
           expect(high).toBeGreaterThanOrEqual(1);
@@ -155,6 +163,12 @@ describe('the interval of a cell', () => {
 
 const BY_GROUPS = readLeftOutRows(textOf(leftOutFile('groups')));
 const BY_SOURCES = readLeftOutRows(textOf(leftOutFile('sources')));
+const RECORDED: RowsOfErrors = {
+  byGroups: BY_GROUPS,
+  bySources: BY_SOURCES,
+  apart: readLeftOutRows(textOf(apartFile('kept_apart'))),
+  memory: readLeftOutRows(textOf(apartFile('memory'))),
+};
 
 describe('the errors that are recorded', () => {
   it('are of every row that the constants were fitted on', () => {
@@ -163,7 +177,7 @@ describe('the errors that are recorded', () => {
   });
 
   it('are those from which answers take their intervals', () => {
-    expect(ERRORS).toEqual({ ...errorCells(BY_GROUPS, BY_SOURCES), pairedPct: ERRORS.pairedPct });
+    expect(ERRORS).toEqual({ ...errorCells(RECORDED), pairedPct: ERRORS.pairedPct });
   });
 
   it('are read as they were written', () => {
@@ -202,10 +216,7 @@ function coverage(
 
 describe(`of a hundred rows that were left out, in groups whose own rows no percentile knows, about ${COVERAGE_PCT} lie in their interval`, () => {
   const without = (key: string): CalibrationErrors => ({
-    ...errorCells(
-      BY_GROUPS.filter((each) => each.key !== key),
-      [],
-    ),
+    ...errorCells({ ...rowsOf(BY_GROUPS.filter((each) => each.key !== key)), bySources: [] }),
     families: ERRORS.families,
     pairedPct: 1,
   });

@@ -5,8 +5,18 @@
  * but a row of a group that nobody has seen, and a cell of five groups tells about it as much as five numbers do. The percentiles are therefore
  * taken at Weibull's ranks, p (n + 1) of n groups. Where no cell has enough rows, what nobody has seen is a whole cell: each cell counts alike,
  * whatever its size, and n is their number. Of whole sources left out each source counts alike.
+ *
+ * Engines that run on PyTorch alone have few published runs, each from another source. A range of one of them contains the range of all of them, in
+ * which each engine counts alike, so that ten rows of one model do not promise more than they know.
  */
-import { COVERAGE_PCT, MIN_CELL_ROWS, type CalibrationErrors, type ErrorCell } from '@coxswain/planner/calibration';
+import {
+  ALL_PYTORCH,
+  COVERAGE_PCT,
+  isPyTorchEngine,
+  MIN_CELL_ROWS,
+  type CalibrationErrors,
+  type ErrorCell,
+} from '@coxswain/planner/calibration';
 import { weightedQuantiles } from '../score/weighted-quantile.ts';
 import type { LeftOutRow } from './left-out-row.ts';
 
@@ -20,11 +30,26 @@ const GROUPS: Draws = { drawOf: ({ key }) => key, weigh: 'rows' };
 const CELLS: Draws = { drawOf: ({ engineFamily, chip }) => `${engineFamily} ${chip}`, weigh: 'draws' };
 const SOURCES: Draws = { drawOf: ({ key }) => key, weigh: 'draws' };
 
+const FAMILIES: Draws = { drawOf: ({ engineFamily }) => engineFamily, weigh: 'draws' };
+/** The first word of a group is its source. */
+const SOURCES_OF_GROUPS: Draws = { drawOf: ({ key }) => key.split(' ', 1).join(), weigh: 'rows' };
+
 /** Errors by cell, once with groups left out and once with whole sources. The errors of pairs of layouts are computed apart. */
 export type CellErrors = Omit<CalibrationErrors, 'pairedPct'>;
 
-/** @param bySources the same rows, left out by whole sources */
-export function errorCells(byGroups: readonly LeftOutRow[], bySources: readonly LeftOutRow[]): CellErrors {
+/** Rows that errors are computed from. */
+export interface RowsOfErrors {
+  readonly byGroups: readonly LeftOutRow[];
+  /** The same rows, left out by whole sources. */
+  readonly bySources: readonly LeftOutRow[];
+  /** Rows that no constant was fitted on. */
+  readonly apart: readonly LeftOutRow[];
+  /** Measured over predicted peaks of memory. */
+  readonly memory: readonly LeftOutRow[];
+}
+
+/** All cells of errors. */
+export function errorCells({ byGroups, bySources, apart, memory }: RowsOfErrors): CellErrors {
   const whole = cells(byGroups, ({ kind }) => ({ kind }), CELLS);
   const ofFamilies = cells(byGroups, ({ kind, engineFamily }) => ({ kind, engineFamily }), CELLS);
   const ofChips = cells(byGroups, ({ kind, engineFamily, chip }) => ({ kind, engineFamily, chip }), GROUPS);
@@ -32,7 +57,33 @@ export function errorCells(byGroups: readonly LeftOutRow[], bySources: readonly 
     families: [...new Set(byGroups.map(({ engineFamily }) => engineFamily))].sort(),
     groupsLeftOut: [...whole, ...[...ofFamilies, ...ofChips].filter(({ n }) => n >= MIN_CELL_ROWS)],
     sourcesLeftOut: [...cells(bySources, ({ kind }) => ({ kind }), SOURCES)],
+    pytorchEngines: pytorchCells([...bySources, ...apart], undefined),
+    memory: [
+      ...cells(memory, ({ kind }) => ({ kind }), FAMILIES),
+      ...cells(
+        memory.filter(({ engineFamily }) => !isPyTorchEngine(engineFamily)),
+        ({ kind, engineFamily }) => ({ kind, engineFamily }),
+        GROUPS,
+      ).filter(({ n }) => n >= MIN_CELL_ROWS),
+      ...pytorchCells(memory, ALL_PYTORCH),
+    ],
   };
+}
+
+/** A cell for all engines on PyTorch, and one for each of them, whose range contains that of all. */
+function pytorchCells(rows: readonly LeftOutRow[], nameOfAll: string | undefined): ErrorCell[] {
+  const theirs = rows.filter(({ engineFamily }) => isPyTorchEngine(engineFamily));
+  const all = cells(
+    theirs,
+    ({ kind }) => ({ kind, ...(nameOfAll === undefined ? {} : { engineFamily: nameOfAll }) }),
+    FAMILIES,
+  );
+  const each = cells(theirs, ({ kind, engineFamily }) => ({ kind, engineFamily }), SOURCES_OF_GROUPS);
+  const widened = each.map((cell) => {
+    const pool = all.find(({ kind }) => kind === cell.kind);
+    return { ...cell, low: Math.min(cell.low, pool?.low ?? 1), high: Math.max(cell.high, pool?.high ?? 1) };
+  });
+  return [...all, ...widened];
 }
 
 type CellName = Pick<ErrorCell, 'kind' | 'engineFamily' | 'chip'>;

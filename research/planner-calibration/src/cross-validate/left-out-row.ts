@@ -23,6 +23,11 @@ export function leftOutRows({ predicted }: ScoredRows, leftOut: LeftOut): readon
   return predicted.flatMap((row) => leftOutRow(row, leftOut) ?? []);
 }
 
+/** The same for peaks of memory, by groups. */
+export function memoryRows({ predicted }: ScoredRows): readonly LeftOutRow[] {
+  return predicted.flatMap((row) => leftOutRow({ ...row, time: row.memory }, 'groups') ?? []);
+}
+
 function leftOutRow({ row, run, isMoe, time }: PredictedRow, leftOut: LeftOut): LeftOutRow | undefined {
   const key = keyOfRow(row, leftOut);
   if (time === undefined || key === undefined) return undefined;

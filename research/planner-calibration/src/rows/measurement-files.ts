@@ -1,5 +1,5 @@
 /** Reads files of measurements that a user names on the command line. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MeasurementsError, readRows, withoutRepeatedIds, type MeasuredRow } from './measured-row.ts';
@@ -15,6 +15,15 @@ export interface MeasurementFiles {
 const REPOSITORY_FILES = ['measurements.csv', 'measurements_single_node.csv'].map((name) =>
   fileURLToPath(new URL(`../../data/${name}`, import.meta.url)),
 );
+
+/** Files of measurements that no constant is fitted on. */
+export function filesKeptApart(): readonly string[] {
+  const data = fileURLToPath(new URL('../../data/', import.meta.url));
+  return readdirSync(data)
+    .filter((name) => /^measurements_.*_kept_apart[.]csv$/.test(name))
+    .sort()
+    .map((name) => `${data}${name}`);
+}
 
 /** The paths as they are; if there are none, the repository's two files of published measurements. */
 export function filesOrRepository(paths: readonly string[]): readonly string[] {

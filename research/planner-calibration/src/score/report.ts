@@ -1,4 +1,5 @@
 /** Formats the score as text. */
+import { coverageByFamily, type Coverage } from './interval-coverage.ts';
 import { errorPct, errorStatistics, type ErrorStatistics } from './error-statistics.ts';
 import { memoryPeakOf } from './memory-kind.ts';
 import { sourceOfId } from '../rows/index.ts';
@@ -29,6 +30,7 @@ export function reportLines(rows: ScoredRows, summary: Summary, options: ReportO
     ...options.by.flatMap((grouping) => timeTable(grouping, predicted, options.files)),
     ...overallTable(summary),
     ...memoryTable(predicted, summary),
+    ...intervalTable(predicted),
     ...regretLines(summary),
     ...coverageLines(summary),
     ...filledTable(predicted),
@@ -98,6 +100,18 @@ function memoryTable(rows: readonly PredictedRow[], summary: Summary): readonly 
       `${memory.falseDoesNotFit} of ${memory.ran} rows that ran are said not to fit.`,
     '',
   ];
+}
+
+function intervalTable(rows: readonly PredictedRow[]): readonly string[] {
+  const cells = ({ n, inside }: Coverage): readonly string[] => [
+    String(n),
+    n === 0 ? '-' : `${Math.round((100 * inside) / n)} %`,
+  ];
+  const lines = [...coverageByFamily(rows)]
+    .filter(([, { time, memory }]) => time.n + memory.n > 0)
+    .map(([family, { time, memory }]) => [family, ...cells(time), ...cells(memory)]);
+  if (lines.length === 0) return [];
+  return [...tableLines(['in their interval, by engine', 'times', 'inside', 'peaks', 'inside'], lines), ''];
 }
 
 function regretLines({ regret }: Summary): readonly string[] {

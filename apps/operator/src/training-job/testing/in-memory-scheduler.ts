@@ -33,6 +33,7 @@ function viewOf(cluster: InMemoryCluster, monotonicMs: () => number): SchedulerV
   const jobs = (): readonly TrainingJob[] => cluster.list<TrainingJob & KubeObject>('TrainingJob');
   return {
     monotonicMs,
+    now: () => new Date(monotonicMs()),
     nodes: () => cluster.list('Node').map((one) => toCachedNode(one).facts),
     node,
     reserve: () => undefined,

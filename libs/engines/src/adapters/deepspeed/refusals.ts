@@ -1,12 +1,13 @@
 /** Refuses what DeepSpeed does not support, including settings that it would accept and ignore. */
 import type { EffectiveSpec } from '@coxswain/api-types';
-import { rejectTwoOptimizers, rejectLongSchedule, rejectRisingRate } from '../../training-checks.ts';
+import { RAMP_UP_FIELD, rejectTwoOptimizers, rejectLongSchedule, rejectRisingRate } from '../../training-checks.ts';
 import { type Check, rejectUnsupported, requirePart } from '../check.ts';
 import { isAutomatic, OPTIMIZERS } from './config.ts';
 
 const ENGINE = 'deepspeed';
 
 const FIELDS = rejectUnsupported(ENGINE, [
+  RAMP_UP_FIELD,
   {
     field: 'training.optimizer.name',
     valueOf: ({ training }) => training?.optimizer?.name,

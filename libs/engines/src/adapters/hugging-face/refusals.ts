@@ -1,7 +1,7 @@
 /** Refuses what Trainer does not support. */
 import type { EffectiveSpec } from '@coxswain/api-types';
 import type { ParallelLayout } from '@coxswain/layout';
-import { rejectLongSchedule, rejectRisingRate } from '../../training-checks.ts';
+import { RAMP_UP_FIELD, rejectLongSchedule, rejectRisingRate } from '../../training-checks.ts';
 import { type Check, firstRefusal, rejectUnsupported, requirePart } from '../check.ts';
 import { REFUSALS as OF_DEEPSPEED } from '../deepspeed/refusals.ts';
 
@@ -18,6 +18,7 @@ export function isFsdp(layout: ParallelLayout): boolean {
 }
 
 const FIELDS = rejectUnsupported(ENGINE, [
+  RAMP_UP_FIELD,
   {
     field: 'training.schedule.decayStyle',
     valueOf: ({ training }) => training?.schedule?.decayStyle,

@@ -101,7 +101,7 @@ const OF_TRAINING: readonly Decided[] = [
       'scheduler.lr_wsd_decay_iters': null,
     },
   ],
-  ['training.globalBatchSize', { 'train.rampup_batch_size': null }],
+  ['training.batchRampUp', { 'train.rampup_batch_size': null }],
   ['training.weightDecay', { 'scheduler.weight_decay_incr_style': 'constant' }],
 ];
 

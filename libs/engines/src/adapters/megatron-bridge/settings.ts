@@ -184,6 +184,7 @@ const FORMS: Readonly<Record<string, (values: readonly string[], job: MegatronJo
   }),
   '--no-overlap-p2p-communication': () => ({ 'model.overlap_p2p_comm': false, 'model.batch_p2p_comm': true }),
   '--seed': ([seed]) => ({ 'rng.seed': Number(seed), 'dataset.random_seed': Number(seed) }),
+  '--rampup-batch-size': (values) => ({ 'train.rampup_batch_size': values.map(Number) }),
   '--mock-data': () => ({ 'dataset.blend': null }),
   '--data-path': (parts) => ({ 'dataset.blend': blend(parts) }),
   ...Object.fromEntries(
@@ -249,6 +250,7 @@ const FORMED: Readonly<Record<string, string>> = {
   '--defer-embedding-wgrad-compute': 'model.defer_embedding_wgrad_compute model.gradient_accumulation_fusion',
   '--no-overlap-p2p-communication': 'model.overlap_p2p_comm model.batch_p2p_comm',
   '--seed': 'rng.seed dataset.random_seed',
+  '--rampup-batch-size': 'train.rampup_batch_size',
   '--mock-data': 'dataset.blend',
   '--data-path': 'dataset.blend',
 };

@@ -3,7 +3,13 @@ import type { EffectiveSpec } from '@coxswain/api-types';
 import { startFormats } from '@coxswain/checkpoint';
 import { worldSize } from '@coxswain/layout';
 import { modelOfJob } from '../../model-of-job.ts';
-import { rejectTwoOptimizers, WITH_ADAPTERS, rejectLongSchedule, rejectRisingRate } from '../../training-checks.ts';
+import {
+  RAMP_UP_FIELD,
+  rejectTwoOptimizers,
+  WITH_ADAPTERS,
+  rejectLongSchedule,
+  rejectRisingRate,
+} from '../../training-checks.ts';
 import { type Check, rejectUnsupported, requirePart } from '../check.ts';
 import { dataDegrees, dataRefusal } from './data-degrees.ts';
 import { pipelineRefusal } from './pipeline.ts';
@@ -13,6 +19,7 @@ const ENGINE = 'torchtitan';
 /** torchtitan/components/optimizer: Adam and AdamW; a mask is causal within each document. */
 const FIELDS = rejectUnsupported(ENGINE, [
   { field: 'training.lora', valueOf: ({ training }) => training?.lora, fallback: WITH_ADAPTERS },
+  RAMP_UP_FIELD,
   {
     field: 'training.schedule.decayStyle',
     valueOf: ({ training }) => training?.schedule?.decayStyle,

@@ -1,6 +1,6 @@
 import type { Fabric } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
-import type { GangRequest } from '@coxswain/scheduling';
+import type { GangRequest } from '../gang-request.ts';
 
 /** Size from which a search is long, in nodes; a pod costs a search about as much as eight nodes. */
 const LONG = 1_024;
