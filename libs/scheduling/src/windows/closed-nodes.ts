@@ -3,14 +3,15 @@ import type { TrainingJob } from '@coxswain/api-types';
 import { type NodeWindow, windowInTheWay } from '@coxswain/fabric';
 import { predictedEnd } from '../times/predicted-end.ts';
 
-/** Windows over the nodes of the cluster, by name of the node; nodes without windows are not in it. */
-export type WindowsByNode = ReadonlyMap<string, readonly NodeWindow[]>;
-
 /**
  * Nodes that a window keeps the job off, if it started now, with the window. A job whose end is not known counts by the end that is assumed for it: it
  * saves and moves when the window begins.
  */
-export function closedNodes(windows: WindowsByNode, job: TrainingJob, now: Date): ReadonlyMap<string, NodeWindow> {
+export function closedNodes(
+  windows: ReadonlyMap<string, readonly NodeWindow[]>,
+  job: TrainingJob,
+  now: Date,
+): ReadonlyMap<string, NodeWindow> {
   if (windows.size === 0) return NONE;
   const { at, latest } = predictedEnd(job, now);
   const stay = {
