@@ -17,6 +17,7 @@ import { attemptHoldingReservation, Reservations, type Reservation } from './res
 import { Refusals } from './capacity/refusals.ts';
 import { HeldForOthers } from './promises/held-for-others.ts';
 import type { NodePromise } from './promises/node-promise.ts';
+import { NodesInWindows } from './windows/nodes-in-windows.ts';
 import { isWaitingForCapacity, isWaitingForNodes, waitingSince } from './order/waiting-jobs.ts';
 
 /** Free and taken GPUs, and the version of the scheduler's state that they were read at. */
@@ -57,6 +58,7 @@ export class ClusterScheduler {
     rises: () => this.#free.rises + this.#freeWithTaints.rises,
   });
   readonly #held: HeldForOthers;
+  readonly #windows: NodesInWindows;
   /** The fabric for each demand that was requested since the nodes last changed. */
   readonly #fabricFor = new Map<string, { readonly fabric: Fabric; readonly leftOut: string | undefined }>();
   #fabric: Fabric | undefined;
@@ -70,12 +72,14 @@ export class ClusterScheduler {
   constructor(view: SchedulerView) {
     this.#view = view;
     this.#reservations = new Reservations(view);
+    this.#windows = new NodesInWindows(view);
     this.#held = new HeldForOthers({
       view,
       reservations: this.#reservations,
       requestOf: (jobUid) => this.#refusals.requestOf(jobUid),
       capacityOf: ({ demand }) => this.#nodesFor(demand),
       usedGpus: () => this.#usedByOthers(''),
+      withClosed: (used, jobUid) => this.#withClosed(used, jobUid),
       onFreed: () => this.#free.reservationEnded(),
     });
     for (const { name } of view.nodes()) this.nodeChanged(name);
@@ -120,10 +124,10 @@ export class ClusterScheduler {
 
   /**
    * Capacity for a placement of the job of that UID. GPUs that the job itself has reserved do not count as taken; those that are held for jobs
-   * ahead of it do, unless it ends before they start. With a demand, only nodes that such pods can run on are included.
+   * ahead of it do, unless it ends before they start, and so do those that a window of the Fabric keeps it off. With a demand, only nodes that such pods can run on are included.
    */
   capacityFor(jobUid: string, demand?: NodeDemand): VersionedCapacity {
-    const used = once(() => this.#held.withHeld(this.#usedByOthers(jobUid), jobUid));
+    const used = once(() => this.#withClosed(this.#held.withHeld(this.#usedByOthers(jobUid), jobUid), jobUid));
     return {
       ...this.#nodesFor(demand),
       // Counted on first access: most reconciliations of a waiting job read the fabric alone.
@@ -174,7 +178,7 @@ export class ClusterScheduler {
       return changedAt !== undefined && changedAt <= version;
     });
     if (job === undefined || !isUnchanged || !this.isReservable(placement)) return false;
-    if (!this.#held.allows(placement, job)) return false;
+    if (!this.#held.allows(placement, job) || !this.#windows.allows(placement, job)) return false;
     this.#reservations.reserve(placement);
     this.#held.began(placement, job);
     return true;
@@ -202,14 +206,14 @@ export class ClusterScheduler {
 
   /** The earlier refusal of that request, while its cause has not changed or other jobs have their turn. */
   standingRefusal(jobUid: string, request: GangRequest): PlacementRefusal | undefined {
-    const uses = this.#held.usesOf(jobUid);
+    const uses = this.#usesOf(jobUid);
     const standing = this.#refusals.standing({ uid: jobUid, request, uses }, this.#view.monotonicMs());
     return standing ?? this.#held.untilKnown(jobUid);
   }
 
   /** Records that no nodes were found for that request of the job of that UID. */
   recordRefusal(request: GangRequest, refusal: PlacementRefusal, jobUid = ''): void {
-    this.#refusals.record({ request, refusal, uses: this.#held.usesOf(jobUid) }, this.#view.monotonicMs());
+    this.#refusals.record({ request, refusal, uses: this.#usesOf(jobUid) }, this.#view.monotonicMs());
   }
 
   /** The nodes that are held for the job of that UID; undefined: none, `deriving`: not known yet. */
@@ -225,6 +229,11 @@ export class ClusterScheduler {
   /** Free nodes are held for this job, so that the job of that UID waits; undefined: none are. */
   waitsBehind(jobUid: string): NodePromise['job'] | undefined {
     return this.#held.waitsBehind(jobUid);
+  }
+
+  /** Which windows of the Fabric keep the job of that UID off nodes, in a sentence; undefined: none does. */
+  closedTo(jobUid: string): string | undefined {
+    return this.#windows.describe(jobUid);
   }
 
   /** Whether any job waits for GPUs. */
@@ -245,7 +254,7 @@ export class ClusterScheduler {
     const jobs = this.#view.jobs();
     this.#held.refresh();
     const waiting = jobs.filter(isWaitingForCapacity);
-    const may = this.#refusals.offer(waiting, this.#view.monotonicMs(), (uid) => this.#held.usesOf(uid));
+    const may = this.#refusals.offer(waiting, this.#view.monotonicMs(), (uid) => this.#usesOf(uid));
     const others =
       waitsFor === 'gpus' ? [] : jobs.filter((job) => isWaitingForNodes(job) && !isWaitingForCapacity(job));
     return this.#inTurn([...may, ...others]).map(({ job }) => job);
@@ -268,6 +277,15 @@ export class ClusterScheduler {
   /** Number of jobs and requests that are kept; for tests of memory. */
   get size(): number {
     return this.#refusals.size + this.#reservations.reservations().length;
+  }
+
+  #withClosed(used: ReadonlyMap<string, number>, jobUid: string): ReadonlyMap<string, number> {
+    return this.#windows.withClosed(used, jobUid, (node) => this.#node(node)?.gpus ?? 0);
+  }
+
+  /** Equal for jobs that may use the same nodes. */
+  #usesOf(jobUid: string): string {
+    return `${this.#held.usesOf(jobUid)}${this.#windows.usesOf(jobUid)}`;
   }
 
   #usedByOthers(jobUid: string): ReadonlyMap<string, number> {

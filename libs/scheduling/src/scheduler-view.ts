@@ -1,5 +1,5 @@
 import type { Placement, TrainingJob } from '@coxswain/api-types';
-import type { findNodes, NodeFacts, Reserve } from '@coxswain/fabric';
+import type { findNodes, NodeFacts, NodeWindow, Reserve } from '@coxswain/fabric';
 import type { NodeQuestion } from './gang-request.ts';
 
 /**
@@ -16,6 +16,8 @@ export interface SchedulerView {
   /** Nodes are held, held from another time on, or no longer held for the jobs of these UIDs. Called at once. */
   promisesChanged?(jobUids: readonly string[]): void;
   nodes(): readonly NodeFacts[];
+  /** Windows over nodes, by name of the node; nodes without windows are not in it. Absent: there are none. */
+  windows?(): ReadonlyMap<string, readonly NodeWindow[]>;
   /** Nodes kept free for gangs whose nodes fail; undefined: none. */
   reserve(): Reserve | undefined;
   /** undefined: the cache has no such Node. */

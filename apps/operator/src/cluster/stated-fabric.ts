@@ -38,6 +38,13 @@ export class StatedFabric {
     return known;
   }
 
+  /** Windows over these nodes, by name; nodes without windows are not in it. */
+  windows(nodes: readonly CachedNode[]): ReadonlyMap<string, readonly NodeWindow[]> {
+    if ((this.#spec.windows ?? []).length === 0) return NO_NODES;
+    const over = nodes.map((node) => [node.metadata.name, this.windowsOf(node)] as const);
+    return new Map(over.filter(([, windows]) => windows.length > 0));
+  }
+
   /** Windows that do not do what their author may think, for these nodes. */
   windowProblems(nodes: readonly NodeFacts[]): readonly FabricProblem[] {
     return windowProblems(this.#spec.windows ?? [], nodes);
@@ -82,3 +89,4 @@ export class StatedFabric {
 }
 
 const NO_WINDOWS: readonly NodeWindow[] = [];
+const NO_NODES: ReadonlyMap<string, readonly NodeWindow[]> = new Map();

@@ -51,6 +51,7 @@ function viewOf(cache: ClusterCache, clock: SchedulerClock): SchedulerView {
       return node === undefined ? undefined : cache.stated.factsOf(node);
     },
     reserve: () => cache.stated.reserve,
+    windows: () => cache.stated.windows(cache.nodes.list()),
     gpusUnderPods: (node) => cache.gpuUsage.on(node),
     gpusUnderPodsByNode: () => cache.gpuUsage.snapshot(),
     jobs: () => cache.jobs.cached.list().map((job) => cache.jobs.newest(job)),

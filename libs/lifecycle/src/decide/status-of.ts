@@ -97,10 +97,12 @@ function draftsOf({ record, facts, acceptance, next, now }: Situation): Conditio
   };
 }
 
-/** Why the job waits, with the nodes that are held for it or for a job ahead of it. */
+/** Why the job waits, with the nodes that are held for it or for a job ahead of it, and those that a window keeps it off. */
 function withHeldNodes(message: string, { expectedStart }: JobRecord, { observed }: Facts): string {
-  if (expectedStart !== undefined) return `${describeExpectedStart(expectedStart)} ${message}`;
-  return observed.areNodesHeld?.() === true ? `${message} ${NODES_ARE_HELD}` : message;
+  const closed = observed.closedNodes?.();
+  const whole = closed === undefined ? message : `${message} ${closed}`;
+  if (expectedStart !== undefined) return `${describeExpectedStart(expectedStart)} ${whole}`;
+  return observed.areNodesHeld?.() === true ? `${whole} ${NODES_ARE_HELD}` : whole;
 }
 
 function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): ConditionDraft<'Placed'> {

@@ -63,6 +63,8 @@ export interface Observed {
   readonly promise?: () => NodePromise | 'deriving' | undefined;
   /** Whether nodes are held for a job ahead of this one, which this one may not use. Absent: none are. */
   readonly areNodesHeld?: () => boolean;
+  /** Which windows of the Fabric keep this job off nodes, in a sentence. Absent, undefined: none does. */
+  readonly closedNodes?: () => string | undefined;
   /** State of the last action findNodes, if it was that search. Absent: nodes are searched synchronously. */
   readonly nodeSearch?: (search: NodeSearch) => ObservedNodeSearch;
   /** Whether another job waits for GPUs. Absent: none does. Called only for a job that runs on fewer GPUs than it asks for. */

@@ -142,6 +142,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       doOthersWait: () => scheduler.isAnyJobWaiting(),
       standingRefusal: (request) => scheduler.standingRefusal(job.metadata.uid, request),
       promise: () => scheduler.promiseFor(job.metadata.uid),
+      closedNodes: () => scheduler.closedTo(job.metadata.uid),
       areNodesHeld: () => scheduler.waitsBehind(job.metadata.uid) !== undefined,
       ...(nodeSearches === undefined ? {} : { nodeSearch: (search) => nodeSearches.of(job.metadata.uid, search) }),
       takenNodes: (placement, podIndices) => scheduler.takenNodes(placement, podIndices),

@@ -54,7 +54,8 @@ function input(parts: {
     holders,
     kept,
     usedGpus,
-    capacityOf: () => ({ fabric: { nodes: parts.nodes } }),
+    withClosed: (used) => used,
+  capacityOf: () => ({ fabric: { nodes: parts.nodes } }),
     now: after(minutes),
   };
 }

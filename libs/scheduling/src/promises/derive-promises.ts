@@ -67,10 +67,20 @@ function* promiseFor(
     earlier.map(({ gpus }) => gpus),
   );
   const around = input.capacityOf(gang.request);
-  const kept = same === undefined ? undefined : keptNodes(same, usage, around.fabric.nodes);
-  const chosen = (yield* earliest(gang, usage, { around, beforeMs: kept?.startMs })) ?? kept;
+  const withClosed = (used: GpusByNode): GpusByNode => input.withClosed(used, gang.job.uid);
+  const isOpen = same !== undefined && isOpenTo(same, withClosed);
+  const kept = isOpen ? keptNodes(same, usage, around.fabric.nodes) : undefined;
+  const chosen = (yield* earliest(gang, usage, { around, withClosed, beforeMs: kept?.startMs })) ?? kept;
   return chosen === undefined ? undefined : toPromise(gang, input, { ...chosen, before: same });
 }
+
+/** Whether no window keeps the job off its promised nodes. */
+function isOpenTo({ gpus }: NodePromise, withClosed: (used: GpusByNode) => GpusByNode): boolean {
+  const closed = withClosed(NOTHING);
+  return ![...gpus.keys()].some((name) => closed.has(name));
+}
+
+const NOTHING: GpusByNode = new Map();
 
 interface Choice {
   readonly gpus: GpusByNode;
@@ -87,6 +97,7 @@ function keptNodes({ gpus }: NodePromise, usage: UsageOverTime, nodes: readonly 
 
 interface Around {
   readonly around: Omit<FabricCapacity, 'usedGpus'>;
+  readonly withClosed: (used: GpusByNode) => GpusByNode;
   /** Only starts clearly before that time count. Absent: any. */
   readonly beforeMs: number | undefined;
 }
@@ -95,12 +106,12 @@ interface Around {
 function* earliest(
   { request, job }: WaitingGang,
   usage: UsageOverTime,
-  { around, beforeMs = Infinity }: Around,
+  { around, withClosed, beforeMs = Infinity }: Around,
 ): Generator<NodeQuestion, Choice | undefined, Found> {
   const starts = usage.starts.filter((atMs) => atMs < beforeMs - SAME_START_MS);
   function* search(at: number): Generator<NodeQuestion, Choice | undefined, Found> {
     const startMs = starts[at] ?? 0;
-    const found: Found = yield { job, request, capacity: { ...around, usedGpus: usage.at(startMs) } };
+    const found: Found = yield { job, request, capacity: { ...around, usedGpus: withClosed(usage.at(startMs)) } };
     return found === undefined ? undefined : { gpus: gpusOfGang(found, request), startMs };
   }
   let low = usage.firstByCount(request, around.fabric.nodes);

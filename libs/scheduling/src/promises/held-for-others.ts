@@ -12,7 +12,10 @@ import type { WaitingGang } from './promise-input.ts';
 import { RecordedHeads } from './recorded-heads.ts';
 
 /** Parts of {@link HeldForOthers}. */
-interface HeldForOthersParts extends Pick<NodePromisesParts, 'view' | 'capacityOf' | 'usedGpus' | 'onFreed'> {
+interface HeldForOthersParts extends Pick<
+  NodePromisesParts,
+  'view' | 'capacityOf' | 'usedGpus' | 'withClosed' | 'onFreed'
+> {
   readonly reservations: Reservations;
   /** The last request of the job of that UID. */
   readonly requestOf: (jobUid: string) => GangRequest | undefined;

@@ -26,6 +26,7 @@ export interface NodePromisesParts {
   readonly capacityOf: (request: GangRequest) => Omit<FabricCapacity, 'usedGpus'>;
   /** GPUs that anything uses, by node. */
   readonly usedGpus: () => GpusByNode;
+  readonly withClosed: PromiseInput['withClosed'];
   /** Fewer GPUs are held, so refused requests may fit now. */
   readonly onFreed: () => void;
 }
@@ -193,7 +194,7 @@ export class NodePromises {
   }
 
   #begin(now: Date, nowMs: number): void {
-    const { waiting, holders, capacityOf, usedGpus, isReserved } = this.#parts;
+    const { waiting, holders, capacityOf, usedGpus, withClosed, isReserved } = this.#parts;
     const gangs = waiting();
     if (gangs.length === 0 && this.#promises.length === 0) return;
     this.#derivedAtMs = nowMs;
@@ -205,6 +206,7 @@ export class NodePromises {
       holders: held,
       capacityOf,
       usedGpus: usedGpus(),
+      withClosed,
       kept: this.#promises,
       starting: this.#promises.filter(({ job }) => isReserved(job.uid)),
       now,

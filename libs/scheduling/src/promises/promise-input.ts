@@ -32,6 +32,8 @@ export interface PromiseInput {
   readonly capacityOf: (request: GangRequest) => Omit<FabricCapacity, 'usedGpus'>;
   /** GPUs that anything uses now, by node. */
   readonly usedGpus: GpusByNode;
+  /** Adds to the used GPUs all GPUs of nodes that windows of the Fabric keep the job of that UID off. */
+  readonly withClosed: (used: GpusByNode, jobUid: string) => GpusByNode;
   readonly kept: readonly NodePromise[];
   /** Those whose jobs are about to start on reserved nodes. They stay as they are, and the reserved GPUs are among the used ones. */
   readonly starting?: readonly NodePromise[];

@@ -13,6 +13,10 @@ export function whyMoved(
   );
   const lost = [...before.gpus.keys()].find((name) => !usable.has(name));
   if (lost !== undefined) return `Node ${lost}, which was held for this job, cannot be used any more.`;
+  const closed = input.withClosed(new Map(), gang.job.uid);
+  const inWindow = [...before.gpus.keys()].find((name) => closed.has(name));
+  if (inWindow !== undefined)
+    return `A window of the Fabric keeps this job off node ${inWindow}, which was held for it.`;
   const startMs = before.start.getTime();
   const late = input.holders
     .filter(({ job, end }) => before.awaits.has(job.uid) && end.at.getTime() > startMs)

@@ -47,7 +47,10 @@ export class VirtualCluster {
   readonly #ends = new Map<string, number>();
 
   /** Nodes of eight GPUs; those of an island are named after it. */
-  constructor(islands: readonly number[], beside: Pick<SchedulerView, 'findNodes' | 'promisesChanged'> = {}) {
+  constructor(
+    islands: readonly number[],
+    beside: Pick<SchedulerView, 'findNodes' | 'promisesChanged' | 'windows'> = {},
+  ) {
     this.#nodes = islands.flatMap((count, island) =>
       Array.from({ length: count }, (_, at) => ({
         name: `n${island}-${at}`,
