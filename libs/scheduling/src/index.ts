@@ -1,31 +1,18 @@
 export { ClusterScheduler } from './cluster-scheduler.ts';
 export type { SchedulerView } from './scheduler-view.ts';
-export {
-  forecastCluster,
-  type ClusterForecast,
-  type PlacedJob,
-  type RecordedCluster,
-} from './forecast/cluster-forecast.ts';
-export type { Constraint, ConstraintKind } from './forecast/constraint.ts';
+export { forecastCluster, type ClusterForecast } from './forecast/cluster-forecast.ts';
+export type { Constraint } from './forecast/constraint.ts';
 export type { ForecastOfJob } from './forecast/forecast.ts';
 export type { ForecastNode } from './forecast/forecast-input.ts';
 export { smallestChanges, type TriedChange } from './forecast/smallest-changes.ts';
 export { timeline, type TimelineEvent } from './forecast/timeline.ts';
 export type { GangRequest, NodeQuestion, PlacementRefusal } from './gang-request.ts';
 export { type PodDemand, quotaObstacles, type QuotaObject, quotaSentence } from './capacity/quota-obstacles.ts';
-export { inOrder, type Servings, servingsOf } from './order/in-order.ts';
+export { servingsOf } from './order/in-order.ts';
 export { type QueueFigures, queueFigures } from './order/queue-figures.ts';
 export { isWaitingForCapacity, waitingSince } from './order/waiting-jobs.ts';
 export { isRecordedPlacement, placementSha256 } from './reservations/recorded-placement.ts';
-export { isOverdue, type PredictedEnd, predictedEnd } from './times/predicted-end.ts';
-export { meanStepMs, measuredStepMs, startDelayMs } from './times/step-time.ts';
-export {
-  DEFAULT_PRIORITY,
-  defaultClass,
-  podClassName,
-  podClassOf,
-  type PriorityClassFacts,
-  priorityOf,
-} from './order/priority.ts';
+export { meanStepMs } from './times/step-time.ts';
+export { defaultClass, podClassName, podClassOf, type PriorityClassFacts, priorityOf } from './order/priority.ts';
 export { isLongSearch } from './capacity/long-search.ts';
 export type { NodePromise } from './promises/node-promise.ts';

@@ -1,13 +1,7 @@
 export { crossValidate } from './cross-validate/cross-validate.ts';
 export { errorCells } from './cross-validate/error-cells.ts';
 export { LEFT_OUT } from './cross-validate/folds.ts';
-export {
-  apartFile,
-  leftOutFile,
-  RECORDED_LEFT_OUT,
-  type RecordedApart,
-  type RecordedLeftOut,
-} from './cross-validate/left-out-files.ts';
+export { apartFile, leftOutFile, RECORDED_LEFT_OUT, type RecordedLeftOut } from './cross-validate/left-out-files.ts';
 export { leftOutCsv, leftOutRows, memoryRows, readLeftOutRows } from './cross-validate/left-out-row.ts';
 export { withScalarPerSource } from './cross-validate/scalar-of-source.ts';
 export { learn, trainingRows, type TrainingRow } from './fit/learn.ts';

@@ -32,7 +32,10 @@ export function requestOptions(command: Command): Command {
         'format of matrix products (default: bf16; fp16 on GPUs without bf16)',
       ).choices(PRECISIONS),
     )
-    .option('--stack <engine release>', 'engine as `coxswain engines` lists it, with a release, or what `coxswain presets stacks` lists')
+    .option(
+      '--stack <engine release>',
+      'engine as `coxswain engines` lists it, with a release, or what `coxswain presets stacks` lists',
+    )
     .option('--tokens <count>', 'tokens of the whole training, e.g. 15T', tokenCount)
     .option('--deadline <duration>', 'maximum duration of the training, e.g. 30d', hours)
     .option('--margin <share>', 'share of GPU memory to leave free, e.g. 0.05', positiveNumber)

@@ -62,7 +62,7 @@ export function jobEvents(resources: JobResources): readonly DerivedJobEvent[] {
   const submittedAt = resources.job.metadata.creationTimestamp ?? new Date(0).toISOString();
   const dated = events.map((one) => (Number.isNaN(Date.parse(one.at)) ? { ...one, at: submittedAt } : one));
   // The sort is stable: events of the same moment keep the order above.
-  return dated.toSorted((left, right) => compareTimes(left.at, right.at));
+  return dated.toSorted((left, right) => Date.parse(left.at) - Date.parse(right.at));
 }
 
 /** Events that the status `earlier` does not show yet. */
@@ -394,8 +394,4 @@ function describePlacement(placement: PlacementSpec): string {
 
 function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
-}
-
-function compareTimes(left: string, right: string): number {
-  return Date.parse(left) - Date.parse(right);
 }

@@ -55,7 +55,7 @@ function input(parts: {
     kept,
     usedGpus,
     withClosed: (used) => used,
-  capacityOf: () => ({ fabric: { nodes: parts.nodes } }),
+    capacityOf: () => ({ fabric: { nodes: parts.nodes } }),
     now: after(minutes),
   };
 }
