@@ -177,14 +177,14 @@ export const FOLDER_ORDER = {
     'notices',
     'record',
   ],
-  // when waiting jobs start; nodes that are held for the first in line; predicted ends; order of waiting jobs; free capacity and refusals; reservations;
+  // when waiting jobs start; nodes that are held for the first in line; nodes in windows; order of waiting jobs; predicted ends; free capacity and refusals; reservations;
   // what the scheduler reads of the cluster; what a gang asks for
   'libs/scheduling': [
     'forecast',
     'promises',
+    'windows',
     'order',
     'times',
-    'windows',
     'capacity',
     'reservations',
     'scheduler-view.ts',
