@@ -37,7 +37,15 @@ const NAMES: ReadonlySet<string> = new Set([
 /** Names that others declare. */
 const OF_OTHERS: ReadonlySet<string> = new Set([
   // Kubernetes, the Training Operator, JobSet.
-  ...['apiVersion', 'completionMode', 'imagePullSecrets', 'nodeName', 'priorityClassName', 'replicaSpecs'],
+  ...[
+    'apiVersion',
+    'completionMode',
+    'imagePullSecrets',
+    'nodeName',
+    'preemptionPolicy',
+    'priorityClassName',
+    'replicaSpecs',
+  ],
   ...['securityContext'],
   // The file that `coxswain login` reads; arguments and parameters of the API.
   ...['tokenFile', 'idempotencyKey', 'maxPoints'],
