@@ -72,14 +72,18 @@ export class ClusterScheduler {
   constructor(view: SchedulerView) {
     this.#view = view;
     this.#reservations = new Reservations(view);
-    this.#windows = new NodesInWindows(view);
+    this.#windows = new NodesInWindows({
+      view,
+      version: () => this.#version,
+      gpusOf: (node) => this.#node(node)?.gpus ?? 0,
+    });
     this.#held = new HeldForOthers({
       view,
       reservations: this.#reservations,
       requestOf: (jobUid) => this.#refusals.requestOf(jobUid),
       capacityOf: ({ demand }) => this.#nodesFor(demand),
       usedGpus: () => this.#usedByOthers(''),
-      withClosed: (used, jobUid) => this.#withClosed(used, jobUid),
+      withClosed: (used, jobUid) => this.#windows.withClosed(used, jobUid),
       onFreed: () => this.#free.reservationEnded(),
     });
     for (const { name } of view.nodes()) this.nodeChanged(name);
@@ -127,7 +131,7 @@ export class ClusterScheduler {
    * ahead of it do, unless it ends before they start, and so do those that a window of the Fabric keeps it off. With a demand, only nodes that such pods can run on are included.
    */
   capacityFor(jobUid: string, demand?: NodeDemand): VersionedCapacity {
-    const used = once(() => this.#withClosed(this.#held.withHeld(this.#usedByOthers(jobUid), jobUid), jobUid));
+    const used = once(() => this.#windows.withClosed(this.#held.withHeld(this.#usedByOthers(jobUid), jobUid), jobUid));
     return {
       ...this.#nodesFor(demand),
       // Counted on first access: most reconciliations of a waiting job read the fabric alone.
@@ -277,10 +281,6 @@ export class ClusterScheduler {
   /** Number of jobs and requests that are kept; for tests of memory. */
   get size(): number {
     return this.#refusals.size + this.#reservations.reservations().length;
-  }
-
-  #withClosed(used: ReadonlyMap<string, number>, jobUid: string): ReadonlyMap<string, number> {
-    return this.#windows.withClosed(used, jobUid, (node) => this.#node(node)?.gpus ?? 0);
   }
 
   /** Equal for jobs that may use the same nodes. */
