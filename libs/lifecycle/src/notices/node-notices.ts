@@ -42,7 +42,8 @@ export function windowNotices(windows: readonly NodeWindow[], namespace: string 
     .filter((window) => window.namespace === undefined || window.namespace !== namespace)
     .map(({ name, fromMs, untilMs, namespace: owner }) => ({
       rule: owner === undefined ? 'maintenance-window' : 'project-window',
-      mark: `${name} of Fabric cluster`,
+      // Jobs of others read it, and a window's name may name a project.
+      mark: owner === undefined ? `${name} of Fabric cluster` : 'a window of Fabric cluster',
       beginsAtMs: fromMs,
       endsAtMs: untilMs,
       isRequested: true,
