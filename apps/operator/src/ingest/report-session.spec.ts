@@ -138,7 +138,17 @@ describe('a report session', () => {
       { kind: 'welcome', leaderTerm: 7 },
       {
         kind: 'listensTo',
-        parts: ['watermarks', 'notFinite', 'stop', 'processes', 'collectives', 'contents', 'progress', 'brokenSaves'],
+        parts: [
+          'watermarks',
+          'notFinite',
+          'stop',
+          'processes',
+          'collectives',
+          'contents',
+          'progress',
+          'backgroundSaves',
+          'brokenSaves',
+        ],
       },
       { kind: 'ack', sequence: 1 },
     ]);
@@ -375,7 +385,17 @@ describe('a report session', () => {
     await setup.receive({ kind: 'hello' });
     expect(setup.sent[1]).toEqual({
       kind: 'listensTo',
-      parts: ['watermarks', 'notFinite', 'stop', 'processes', 'collectives', 'contents', 'progress', 'brokenSaves'],
+      parts: [
+        'watermarks',
+        'notFinite',
+        'stop',
+        'processes',
+        'collectives',
+        'contents',
+        'progress',
+        'backgroundSaves',
+        'brokenSaves',
+      ],
     });
     const watermark = { step: 1, phase: 'training', phaseAgeMs: 1, groups: [] } as const;
     await setup.receive({ kind: 'heartbeat', ranks: [], watermarks: [{ rank: 0, ...watermark }] });
