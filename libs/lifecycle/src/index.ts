@@ -61,7 +61,7 @@ export { UnwrittenStatuses } from './observation/unwritten-statuses.ts';
 export { Stopwatches } from './observation/stopwatches.ts';
 export { DEFAULT_TIMEOUTS } from './observation/timeouts.ts';
 export type { Timeouts } from './observation/timeouts.ts';
-export { backgroundVerifications } from './verification/background-verifications.ts';
+export { backgroundLevel, backgroundVerifications } from './verification/background-verifications.ts';
 export { verificationsInTurn } from './verification/verification-turns.ts';
 export { wantedVerifications, type WantedVerification } from './verification/wanted-verifications.ts';
 export { doesClear, isFoundAgain, withUndone, withVerdict } from './verification/record-verification.ts';

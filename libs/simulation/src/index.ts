@@ -6,7 +6,7 @@ export { HistoryError, type HistoryJob, type ReadHistory } from './queue/history
 export { parseCoxswainJobs } from './queue/history/parse-coxswain-jobs.ts';
 export { parseSacct } from './queue/history/parse-sacct.ts';
 export { replayHistory, type ReplayReport } from './queue/history/replay.ts';
-export { QUEUE_RULE_NAMES, QUEUE_RULES, type QueueRuleName } from './queue/rules/rule-names.ts';
+export type { QueueRuleName } from './queue/rules/rule-titles.ts';
 export type { QueueMeasures } from './queue/run/queue-measures.ts';
 export { runsOf, simulate } from './report/simulate.ts';
 export type { SimulationReport } from './report/simulate.ts';

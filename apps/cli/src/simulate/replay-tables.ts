@@ -1,4 +1,5 @@
-import { QUEUE_RULES, type QueueMeasures, type ReadHistory, type ReplayReport } from '@coxswain/simulation';
+import type { QueueMeasures, ReadHistory, ReplayReport } from '@coxswain/simulation';
+import { QUEUE_RULE_TITLES } from '@coxswain/simulation/queue-rules';
 import { columns } from '../output/output.ts';
 
 /** What a replay prints as JSON. */
@@ -37,7 +38,7 @@ function jobsText(count: number): string {
 }
 
 function legend({ nodes, rules }: ReplayAnswer): string {
-  const titles = rules.map(({ rule }) => [rule, QUEUE_RULES[rule].title]);
+  const titles = rules.map(({ rule }) => [rule, QUEUE_RULE_TITLES[rule]]);
   const least = Math.ceil(nodes / 4);
   return `Waits in hours; ONE NODE and LARGEST JOBS (nodes: at least ${least}) are means.\n${columns(titles)}`;
 }

@@ -132,6 +132,29 @@ describe('a save that an engine completed', () => {
   });
 });
 
+describe('a launcher that is killed at a write of the manifest', () => {
+  const manifest = 'checkpoint/step-4/manifest.json';
+  /** What each moment leaves, from the whole text of the manifest. */
+  it.each<[moment: string, leave: (text: string) => void]>([
+    ['before it', () => undefined],
+    ['after it created the draft', () => put(`${manifest}.unfinished`, '')],
+    ['in the draft', (text) => put(`${manifest}.unfinished`, text.slice(0, text.length / 2))],
+    ['before it renamed the draft', (text) => put(`${manifest}.unfinished`, text)],
+    ['before it reported the save', (text) => put(manifest, text)],
+  ])('%s leaves a save that the next launcher records as if it had been the first', async (_moment, leave) => {
+    titan(4);
+    const [undisturbed] = await twice(scannerOf('dcp'));
+    const text = readFileSync(join(root, manifest), 'utf8');
+    rmSync(join(root, manifest));
+    leave(text);
+    const [fact, ...more] = await twice(scannerOf('dcp'));
+    expect([fact, more]).toEqual([undisturbed, []]);
+    if (fact?.kind !== 'checkpointSaved') throw new Error('nothing was saved');
+    expect(await verifySaved(root, fact)).toMatchObject({ kind: 'verified', value: { step: 4 } });
+    expect(existsSync(join(root, `${manifest}.unfinished`))).toBe(false);
+  });
+});
+
 describe('a save that is not whole', () => {
   it('waits until two looks see the same', async () => {
     titan(4);

@@ -63,7 +63,7 @@ export class VerificationWorld {
     const { name } = made.metadata;
     await this.api.create(checkpointsPath({ namespace }), {
       ...made,
-      metadata: { name, namespace, ...annotations },
+      metadata: { name, namespace, creationTimestamp: '2025-12-31T00:00:00Z', ...annotations },
       status,
     });
     this.see();

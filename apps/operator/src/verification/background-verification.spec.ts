@@ -1,5 +1,5 @@
 import type { TrainingJob } from '@coxswain/api-types';
-import { aTrainingJob, aVerification } from '@coxswain/api-types/testing';
+import { aTrainingJob, aVerification, someContents } from '@coxswain/api-types/testing';
 import { KubeApiError, type KubeObject } from '@coxswain/kube';
 import { claimsPath } from '../cluster/paths.ts';
 import type { CacheScript } from '../testing/a-cluster-cache.ts';
@@ -75,5 +75,47 @@ describe('a sound save that no user asked about', () => {
     await one.script.clock.advance(3_600_001);
     await one.reconcile();
     expect(one.pods.map(({ metadata }) => metadata.name)).toEqual([expect.stringMatching(/s20-verify$/)]);
+  });
+});
+
+describe('the last save of a pod that stopped before its launcher had verified it', () => {
+  const reported = { state: 'Complete' as const };
+  const world = async (): Promise<VerificationWorld> => {
+    const made = new VerificationWorld();
+    made.backgroundBytesPerHour = 1e9;
+    made.fail();
+    made.script.cache.jobs.cached.upsert(aTrainingJob() as TrainingJob & KubeObject);
+    const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'checkpoints', namespace } };
+    await made.api.create(claimsPath({ namespace }), { ...claim, spec: { accessModes: ['ReadWriteMany'] } });
+    await made.checkpoint({ step: 30, status: reported });
+    await made.reconcile();
+    return made;
+  };
+  const levels = ({ pods }: VerificationWorld): readonly (string | undefined)[] =>
+    pods.map(({ spec }) => /"level":"(V\d)"/.exec(spec.containers[0]?.command[2] ?? '')?.[1]);
+
+  it('is verified and described by a pod up to V1, and up to V2 ten minutes later', async () => {
+    const one = await world();
+    expect(levels(one)).toEqual(['V1']);
+    const contents = someContents({ step: 30 });
+    await one.ends({ version: 1, verification: aVerification({ level: 'V1' }), contents });
+    expect(one.status(30)).toMatchObject({ verification: { level: 'V1', by: 'Worker' }, contents: { step: 30 } });
+    await one.reconcile();
+    expect(levels(one)).toEqual([]);
+    await one.script.clock.advance(600_001);
+    await one.reconcile();
+    expect(levels(one)).toEqual(['V2']);
+  });
+
+  it('is tried again a day after a pod could not read it, and not before', async () => {
+    const one = await world();
+    await one.ends({ version: 1, unread: 'the claim has no such directory' });
+    expect(one.status(30)?.message).toMatch(/^It could not be verified: .*tried again in a day/);
+    await one.script.clock.advance(3_600_001);
+    await one.reconcile();
+    expect(levels(one)).toEqual([]);
+    await one.script.clock.advance(86_400_000);
+    await one.reconcile();
+    expect(levels(one)).toEqual(['V1']);
   });
 });

@@ -11,6 +11,7 @@ import { isFoundBroken } from '@coxswain/checkpoint';
 import { isAlreadyExists, isConflict, isNotFound, isRefusal, sleep, type Clock, type KubeClient } from '@coxswain/kube';
 import type { KubeObject } from '@coxswain/kube';
 import {
+  backgroundLevel,
   backgroundVerifications,
   doesClear,
   isFoundAgain,
@@ -124,7 +125,8 @@ export class VerificationController {
     const wanted = wantedVerifications(this.#parts.cache.checkpoints.all(), this.#nowMs()).find(
       (one) => one.checkpoint.metadata.uid === checkpoint.metadata.uid,
     );
-    return (wanted && { ...wanted, checkpoint }) ?? { checkpoint, level: 'V2', why: 'Background', otherThan: [] };
+    if (wanted !== undefined) return { ...wanted, checkpoint };
+    return { checkpoint, level: backgroundLevel(checkpoint), why: 'Background', otherThan: [] };
   }
 
   #nowMs(): number {

@@ -1,5 +1,5 @@
 /** Verifies a save of any format that is read from its bytes. */
-import { detectFormat } from '../formats/formats.ts';
+import { detectFormat, formatNamed } from '../formats/formats.ts';
 import { DCP } from '../formats/dcp/dcp.ts';
 import { MEGATRON_LEGACY } from '../formats/torch-dist/megatron-formats.ts';
 import { DEEPSPEED, DEEPSPEED_UNIVERSAL } from '../formats/deepspeed/deepspeed.ts';
@@ -99,6 +99,11 @@ const BROKEN_MANIFEST: Finding = {
 export function hasReader(format: string): boolean {
   // Files of the stand-in engine hold no tensors, and their sizes were compared with the manifest.
   return !REFERENCE.names.some((name) => name === format);
+}
+
+/** Whether a worker can read more than sizes of a save in this format. A reader for an unknown name can exist: only the files of the save show it. */
+export function isReadable(format: string): boolean {
+  return hasReader(format) && formatNamed(format) !== undefined;
 }
 
 /** The verdict of these findings. */

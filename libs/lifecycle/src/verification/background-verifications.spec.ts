@@ -25,6 +25,16 @@ function save({ step = 20, job = 'j', namespace = 'research', status, deleted = 
   };
 }
 
+const DOUBT = { reason: 'Unreadable', evidence: [] } as never;
+const DELETION = { orderedAt: NOW } as never;
+
+/** The launcher reported it, and its inspection had not ended. */
+function unverified(one: Save = {}, creationTimestamp = '2026-01-01T11:00:00Z'): Checkpoint {
+  const { metadata, spec, status } = save(one);
+  const { verification: _, ...rest } = status ?? { state: 'Complete' };
+  return { ...save(), spec, metadata: { ...metadata, creationTimestamp }, status: rest };
+}
+
 function wanted(saves: readonly Checkpoint[], bytesPerHour = 1_000): readonly string[] {
   const bounds = { bytesPerHour, nowMs: Date.parse(NOW), hasJob: ({ spec }: Checkpoint) => spec.jobUid !== 'gone' };
   return backgroundVerifications(saves, bounds).map(({ checkpoint: { spec } }) => `${spec.jobUid} ${spec.step}`);
@@ -45,7 +55,15 @@ it.each<[what: string, one: Checkpoint, isRead: boolean]>([
   ['one of a deleted job', save({ job: 'gone' }), false],
   ['one that is being deleted', save({ deleted: true }), false],
   ['one of a minute ago', save({ status: { verification: { ...V1, at: '2026-01-01T11:59:00Z' } } }), false],
-  ['one without a verdict', { ...save(), status: { state: 'Complete' } }, false],
+  ['one that its launcher had no time to verify', unverified(), true],
+  ['one without a verdict, of a minute ago', unverified({}, '2026-01-01T11:59:00Z'), false],
+  ['one without a verdict, in doubt', unverified({ status: { suspect: DOUBT } }), false],
+  ['one without a verdict, whose deletion has begun', unverified({ status: { deletion: DELETION } }), false],
+  ['one without a verdict, of a deleted job', unverified({ job: 'gone' }), false],
+  ['one without a verdict, of the stand-in engine', unverified({ spec: { format: 'reference' } }), false],
+  ['one without a verdict, in an unknown format', unverified({ spec: { format: 'my-own' } }), false],
+  ['one that a user adopted', unverified({ spec: { jobName: '' } }), false],
+  ['one that a pod converts', unverified({ spec: { convertedFrom: { name: 's', uid: 'u' } as never } }), false],
 ])('is read in the background or not: %s', (_what, one, isRead) => {
   expect(wanted([one])).toHaveLength(isRead ? 1 : 0);
 });
@@ -55,12 +73,39 @@ it('reads the newest of each job first, whatever their steps are', () => {
   expect(wanted(saves)).toEqual(['a 900', 'b 7', 'a 800']);
 });
 
+describe('saves without a verdict', () => {
+  const bounds = { bytesPerHour: 1_000, nowMs: Date.parse(NOW), hasJob: () => true };
+
+  it('are read up to V1, before sound ones are read up to V2', () => {
+    const saves = [save({ step: 30 }), unverified({ step: 10 }), unverified({ step: 20 })];
+    const read = backgroundVerifications(saves, bounds).map(({ checkpoint, level }) => [checkpoint.spec.step, level]);
+    expect(read).toEqual([
+      [20, 'V1'],
+      [10, 'V1'],
+      [30, 'V2'],
+    ]);
+  });
+
+  it('are read where the bytes of an hour are used up, because V1 reads metadata alone', () => {
+    const used = save({
+      step: 9,
+      status: { verification: aVerification({ level: 'V3', by: 'Worker', readBytes: 1e9 }) },
+    });
+    const at = '2026-01-01T11:30:00Z';
+    const now = {
+      ...used,
+      status: { ...used.status, verification: { ...used.status?.verification, at } },
+    } as Checkpoint;
+    expect(wanted([now, unverified(), save({ step: 30 })])).toEqual(['j 20']);
+  });
+});
+
 describe('the bytes of an hour', () => {
   const read = (readBytes: number, namespace = 'research', at = '2026-01-01T11:30:00Z'): Checkpoint =>
     save({ namespace, status: { verification: aVerification({ level: 'V3', by: 'Worker', at, readBytes }) } });
 
   it('of 0 mean that none is read', () => {
-    expect(wanted([save()], 0)).toEqual([]);
+    expect(wanted([save(), unverified()], 0)).toEqual([]);
   });
 
   it('are used up by what a worker read', () => {

@@ -1,6 +1,6 @@
 /** Which checkpoints are verified more closely without a request? */
-import type { Checkpoint } from '@coxswain/api-types';
-import { isNewer } from '@coxswain/checkpoint';
+import { type Checkpoint, isAdopted, type VerificationLevel } from '@coxswain/api-types';
+import { isNewer, isReadable } from '@coxswain/checkpoint';
 import type { WantedVerification } from './wanted-verifications.ts';
 
 /** What bounds the reading in the background. */
@@ -17,7 +17,8 @@ const HOUR_MS = 3_600_000;
 const REST_MS = 600_000;
 
 /**
- * Sound saves that were verified up to V1 alone, the newest of each job first. Namespaces divide the bytes of an hour evenly, and one that has used its share
+ * Saves that were reported without a verification, up to V1, and then sound saves that were verified up to V1 alone, up to V2: of both the newest of each job
+ * first. The launcher reports a save without a verification if its pod stops before the inspection ends. V1 reads metadata alone. For V2, namespaces divide the bytes of an hour evenly, and one that has used its share
  * has none. What a worker says that it read counts as at most the size of the save, so a false answer costs its own namespace alone.
  */
 export function backgroundVerifications(
@@ -26,24 +27,46 @@ export function backgroundVerifications(
 ): readonly WantedVerification[] {
   if (bounds.bytesPerHour === 0) return [];
   const read = bytesRead(checkpoints, bounds.nowMs);
-  const due = checkpoints.filter((checkpoint) => isDue(checkpoint, bounds));
+  const candidates = checkpoints.filter((checkpoint) => isCandidate(checkpoint) && bounds.hasJob(checkpoint));
+  const unverified = candidates.filter((checkpoint) => isUnverified(checkpoint, bounds));
+  const due = candidates.filter((checkpoint) => isVerifiedUpToV1(checkpoint, bounds));
   const namespaces = new Set([...read.keys(), ...due.map(namespaceOf)]);
   const share = bounds.bytesPerHour / namespaces.size;
-  return newestOfEachFirst(due.filter((checkpoint) => (read.get(namespaceOf(checkpoint)) ?? 0) < share)).map(
-    (checkpoint) => ({ checkpoint, level: 'V2', why: 'Background', otherThan: [] }),
+  const affordable = due.filter((checkpoint) => (read.get(namespaceOf(checkpoint)) ?? 0) < share);
+  return [...newestOfEachFirst(unverified), ...newestOfEachFirst(affordable)].map((checkpoint) => ({
+    checkpoint,
+    level: backgroundLevel(checkpoint),
+    why: 'Background',
+    otherThan: [],
+  }));
+}
+
+/** How closely a save is read in the background. */
+export function backgroundLevel({ status }: Checkpoint): VerificationLevel {
+  return status?.verification === undefined ? 'V1' : 'V2';
+}
+
+function isCandidate({ metadata, status }: Checkpoint): boolean {
+  const { state, suspect, deletion } = status ?? {};
+  return (
+    state === 'Complete' && suspect === undefined && deletion === undefined && metadata.deletionTimestamp === undefined
   );
 }
 
-function isDue(checkpoint: Checkpoint, { nowMs, hasJob }: BackgroundBounds): boolean {
-  const { state, suspect, verification } = checkpoint.status ?? {};
+/**
+ * Whether a launcher reported the save without a verification. Other rules verify adopted and converted saves. A save in an unknown format stays as it is: a
+ * pod for it would find no reader, every day again.
+ */
+function isUnverified({ metadata, spec, status }: Checkpoint, { nowMs }: BackgroundBounds): boolean {
+  const isOfLauncher = !isAdopted({ spec }) && spec.convertedFrom === undefined;
+  const isOld = nowMs - Date.parse(metadata.creationTimestamp ?? '') >= REST_MS;
+  return isOfLauncher && status?.verification === undefined && isReadable(spec.format) && isOld;
+}
+
+function isVerifiedUpToV1({ status }: Checkpoint, { nowMs }: BackgroundBounds): boolean {
+  const { verification } = status ?? {};
   return (
-    state === 'Complete' &&
-    suspect === undefined &&
-    verification?.level === 'V1' &&
-    verification.verdict === 'sound' &&
-    nowMs - Date.parse(verification.at) >= REST_MS &&
-    checkpoint.metadata.deletionTimestamp === undefined &&
-    hasJob(checkpoint)
+    verification?.level === 'V1' && verification.verdict === 'sound' && nowMs - Date.parse(verification.at) >= REST_MS
   );
 }
 
