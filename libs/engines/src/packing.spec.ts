@@ -71,6 +71,12 @@ it.each<[string, EngineName, Change, { readonly refused: string; readonly text: 
     { refused: 'training.packing', text: /remove --packing from the arguments/ },
   ],
   [
+    'an option that contradicts packing',
+    'hugging-face',
+    { engine: { options: [{ name: 'packing', value: 'false' }] } },
+    { refused: 'engine.options', text: /sets? packing to false.*training\.packing/ },
+  ],
+  [
     'a kernel that attends across documents',
     'hugging-face',
     { engine: { args: ['--attn_implementation=sdpa'] } },

@@ -19,12 +19,18 @@ export function packingArguments(spec: EffectiveSpec): readonly string[] {
   ];
 }
 
+const SET_BY_PACKING = /^(?:packing|packing_strategy|max_length|padding_free)$/;
+
+/** The field that sets an option of packing; undefined if the job leaves packing to the script. */
+export function ownerOfPacking(name: string, { training }: Pick<EffectiveSpec, 'training'>): string | undefined {
+  const isOfPacking = SET_BY_PACKING.test(name) || name === 'attn_implementation';
+  return training?.packing !== undefined && isOfPacking ? FIELD : undefined;
+}
+
 /** Packing is stated in the job or in arguments, not in both, and runs on FlashAttention. */
 export const packingConflict: Check = (spec) => {
   if (spec.training?.packing === undefined) return undefined;
-  const second = wordsOf(spec).find((word) =>
-    /^--(?:packing|packing_strategy|max_length|padding_free)(?:=|$)/.test(word),
-  );
+  const second = wordsOf(spec).find((word) => SET_BY_PACKING.test(/^--(\w+)/.exec(word)?.[1] ?? ''));
   if (second !== undefined)
     return {
       rule: 'packing-is-stated-once',
