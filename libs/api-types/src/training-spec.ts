@@ -1,5 +1,5 @@
 /** How does a job train? Batch, length, optimizer and learning rate. What is left out is the engine's own choice, where no default stands. */
-import { LoraSpec } from '@coxswain/layout';
+import { LoraSpec, SequencePacking } from '@coxswain/layout';
 import { z } from 'zod';
 import { BatchRampUp, isWholeRampUp, stepsOfSamples } from './batch-ramp-up.ts';
 import { cel } from './cel.ts';
@@ -110,6 +110,9 @@ export const TrainingSpec = z
     seed: z.int().min(0).max(2_147_483_647).default(1234),
     precision: z.enum(['fp32', 'bf16']).default('bf16'),
     lora: LoraSpec.optional().describe('Absent: all weights are trained.'),
+    packing: SequencePacking.optional().describe(
+      'Documents are packed into samples of sequenceLength tokens, and no token attends to another document. Absent: the engine decides, and attention is priced over the whole sample.',
+    ),
   })
   .meta({
     id: 'TrainingSpec',

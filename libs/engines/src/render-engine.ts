@@ -15,6 +15,7 @@ import { renderHuggingFace } from './adapters/hugging-face/hugging-face.ts';
 import { renderReference } from './adapters/reference.ts';
 import { renderTorchTitan } from './adapters/torchtitan/torchtitan.ts';
 import type { EngineRefusal } from './engine-refusal.ts';
+import { packingRefusal } from './packing-refusal.ts';
 import { passOptions } from './options/pass-options.ts';
 import { type Contradiction, optionsRefusal, readOptions } from './options/read-options.ts';
 import { withRankStarter } from './rank-starter.ts';
@@ -39,7 +40,8 @@ export function renderEngine(spec: EffectiveSpec, context: RenderContext = {}): 
   const unfit = textRefusal(spec);
   if (unfit !== undefined) return refused(unfit);
   const read = readOptions(spec);
-  const rendering = ADAPTERS[spec.engine.name](read.spec, context);
+  const mixed = packingRefusal(read.spec);
+  const rendering = mixed === undefined ? ADAPTERS[spec.engine.name](read.spec, context) : refused(mixed);
   if (rendering.kind === 'refused') return optionsFirst(read.contradictions, rendering);
   const { run, contradictions } = passOptions(rendering, read.others, read.spec);
   const contradicting = optionsRefusal([...read.contradictions, ...contradictions]);

@@ -55,8 +55,9 @@ describe('a job as the planner sees it', () => {
 
   it('trains adapters alone where the job has them', () => {
     const lora = { rank: 16, targets: ['q_proj' as const] };
-    const view = plannerView(aPlannedJobSpec({ training: { steps: 1, globalBatchSize: 8, lora } }));
-    expect(view).toMatchObject({ lora });
+    const packing = { meanTokens: 300 };
+    const view = plannerView(aPlannedJobSpec({ training: { steps: 1, globalBatchSize: 8, lora, packing } }));
+    expect(view).toMatchObject({ lora, packing });
   });
 
   it('keeps everything that the engine does in one way only', () => {

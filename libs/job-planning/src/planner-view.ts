@@ -1,6 +1,6 @@
 import type { TrainingJobSpec } from '@coxswain/api-types';
 import { layoutWithOptions, modelOfJob } from '@coxswain/engines';
-import { type LoraSpec, type ModelShape, ParallelLayout } from '@coxswain/layout';
+import { type LoraSpec, type ModelShape, ParallelLayout, type SequencePacking } from '@coxswain/layout';
 import type { PinnedAxes } from '@coxswain/planner';
 import { takesDegreesOnly } from './engine-offers.ts';
 
@@ -12,6 +12,7 @@ export interface PlannerView {
   readonly precision: 'fp32' | 'bf16';
   readonly gradientPrecision?: 'fp32' | 'bf16';
   readonly lora?: LoraSpec;
+  readonly packing?: SequencePacking;
   /** Name of the engine among the software stacks of the calibration. */
   readonly stack: string;
   /** What the engine does in one way only, and what the user chose. */
@@ -41,6 +42,7 @@ export function plannerView({
     precision: training.precision,
     stack: engine.name,
     ...(training.lora === undefined ? {} : { lora: training.lora }),
+    ...(training.packing === undefined ? {} : { packing: training.packing }),
     ...(gradientPrecision === undefined ? {} : { gradientPrecision }),
     pinned: {
       ...(takesDegreesOnly({ engine }) ? ONE_WAY : {}),

@@ -20,6 +20,7 @@ export { brokenSchemaRule } from './broken-schema-rule.ts';
 export { readLayout } from './read-layout.ts';
 export { checkJobLayout, checkLayoutDocument } from './check-document.ts';
 export type { DocumentFinding, ModelByName } from './check-document.ts';
+export { resolveDocumentTokens, SequencePacking, whyNoPacking, WITH_PACKING } from './sequence-packing.ts';
 export { adapterParametersOfLayer, LoraSpec, resolveLoraAlpha, resolveLoraTargets } from './lora-adapters.ts';
 export type { LoraTarget } from './lora-adapters.ts';
 export { divisorsOf } from './nearest.ts';

@@ -5,6 +5,7 @@ import { LAYOUT_ENGINES, NIC_KINDS } from './layout-facts.ts';
 import { LoraSpec } from './lora-adapters.ts';
 import { ModelShape } from './model-shape.ts';
 import { ParallelLayout } from './parallel-layout.ts';
+import { SequencePacking } from './sequence-packing.ts';
 
 const name = z.string().min(1).max(100);
 const text = z.string().min(1).max(512);
@@ -60,6 +61,9 @@ const roleKeys = {
   model: z.union([name, ModelShape, OtherModel]).optional().describe('A preset’s name, or the sizes.'),
   batch: Batch.optional(),
   lora: LoraSpec.optional().describe('As training.lora of a TrainingJob. Absent: all weights are trained.'),
+  packing: SequencePacking.optional().describe(
+    'As training.packing of a TrainingJob. Absent: attention spans the sample.',
+  ),
   layout: ParallelLayout,
   progressUnit: z.enum(['token', 'sample', 'epoch', 'step']).optional().describe('What the job counts. Absent: token.'),
   restoreFrom: z

@@ -3,7 +3,7 @@
  *
  * More than 400 lines: the schemas of one contract, with a description of each field.
  */
-import { LoraSpec, MAX_PLANNED_GPUS, ModelShape, NIC_KINDS, ParallelLayout } from '@coxswain/layout';
+import { LoraSpec, MAX_PLANNED_GPUS, ModelShape, NIC_KINDS, ParallelLayout, SequencePacking } from '@coxswain/layout';
 import { z } from 'zod';
 import { ClusterProfile } from './cluster-profile.ts';
 import { PRECISIONS, RANK_ORDERS, SCHEDULES } from './facts.ts';
@@ -175,6 +175,9 @@ export const PlanRequest = z
         'Format in which gradients are summed. Absent: fp32; bf16 for megatron-bridge, as its performance recipes have it.',
       ),
     lora: LoraSpec.optional().describe('Only adapters are trained. Absent: all weights.'),
+    packing: SequencePacking.optional().describe(
+      'Attention stays within documents, as training.packing of a job. Absent: it spans the sample.',
+    ),
     stack: z.string().min(1).max(200).optional().describe('Engine and release, such as megatron-lm core_v0.15.'),
     objective: z.enum(OBJECTIVES).default('time'),
     tokens: z.number().positive().max(1e18).optional().describe('Tokens of the whole training.'),

@@ -203,6 +203,8 @@ export interface RunFacts {
   readonly globalBatchSize: number;
   /** Tokens per sample. */
   readonly sequenceLength: number;
+  /** Tokens of a document, if attention stays within documents that are shorter than the sample. Absent: it spans the sample. */
+  readonly documentTokens?: number;
 }
 
 /** Number of micro-batches per step of one data-parallel replica. */

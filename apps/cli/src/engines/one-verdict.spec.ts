@@ -83,6 +83,22 @@ it.each<[string, object, Verdicts]>([
     },
     { check: 1, render: 1, predict: 1 },
   ],
+  [
+    'packed documents are refused by each where attention spans the sample',
+    { ...QWEN, packing: { meanTokens: 500 }, layout: { ...EXPERTS, expert: { expertParallelDegree: 8 } } },
+    { check: 1, render: 1, predict: 1 },
+  ],
+  [
+    'packed documents are taken by each where attention stays within them',
+    {
+      ...QWEN,
+      engine: { name: 'torchtitan' },
+      model: 'qwen3-8b',
+      packing: { meanTokens: 500 },
+      layout: { dataParallelDegree: 16, states: { zeroStage: 3 } },
+    },
+    { check: 0, render: 0, predict: 0 },
+  ],
 ])('%s', async (_sentence, document, want) => {
   const path = join(directory, 'layout.json');
   writeFileSync(path, JSON.stringify(document));

@@ -97,7 +97,7 @@ function fieldsOfJob(path: string): Fields {
 
 function fieldsOfLayout(path: string, { role, model: ofFlag }: RenderOptions, notes: string[]): Fields {
   const { document, ofPlan } = readLayoutDocument(path, role);
-  const { engine, layout, model, batch, lora } = document;
+  const { engine, layout, model, batch, lora, packing } = document;
   const release = engine?.version;
   const isKnown = engine !== undefined && knownRelease(engine) !== undefined;
   if (release !== undefined && !isKnown)
@@ -118,6 +118,7 @@ function fieldsOfLayout(path: string, { role, model: ofFlag }: RenderOptions, no
       globalBatchSize: batch?.globalBatchSize,
       microBatchSize: ofPlan?.microBatchSize ?? batch?.microBatchSize,
       lora,
+      packing,
     }),
     ...(document.mesh === undefined ? {} : meshFields(document.mesh, layout)),
   }) as Fields;

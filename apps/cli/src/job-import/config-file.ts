@@ -6,6 +6,7 @@ import type { ImportedJob } from './imported-job.ts';
 import type { ReportLine } from './import-report.ts';
 import { launchedJob, type LaunchOptions } from './launched-job.ts';
 import { offloadLines } from './offload-lines.ts';
+import { packingLines } from './packing-lines.ts';
 import { lineProgram, type RankProgram } from './program.ts';
 import { shownLayout } from './shown-layout.ts';
 
@@ -114,6 +115,7 @@ export function importConfiguration(settings: AccelerateSettings, options: Launc
   const spelled = degreesIn(kind, settings);
   const first = (names: readonly string[] = []): number | undefined =>
     names.map((name) => Number(settings[name])).find((count) => Number.isSafeInteger(count) && count > 0);
+  const written = Object.entries(settings).map(([key, value]) => ({ name: key, value, written: `${key}: ${value}` }));
   const nodes = options.nodes ?? first(kind.nodes) ?? 1;
   const processes = first(kind.processes);
   const least = leastRanks(spelled);
@@ -149,9 +151,8 @@ export function importConfiguration(settings: AccelerateSettings, options: Launc
           ]
         : []),
       ...unreadLines(kind, settings),
-      ...offloadLines(
-        Object.entries(settings).map(([key, value]) => ({ name: key, value, written: `${key}: ${value}` })),
-      ),
+      ...offloadLines(written),
+      ...packingLines(written),
     ],
   );
   return withDegrees(made, spelled, count * ranks);

@@ -4,6 +4,7 @@ import { degreesOfVariables, spelledDegrees } from './degree-spellings.ts';
 import { readLayout, type ReadLayout } from './degrees.ts';
 import type { ReportLine } from './import-report.ts';
 import { offloadLines, offloadOptions } from './offload-lines.ts';
+import { packingLines, packingOptions } from './packing-lines.ts';
 import { oldVariableLines } from './old-variables.ts';
 import { readScript, shellText, UNKNOWN } from './shell-script.ts';
 
@@ -51,6 +52,7 @@ export function importedEngine({ words, variables, ranks, from }: ImportedProgra
       ...configurationLines(tokens, spelled.length),
       ...registeredLines(tokens, spelled.length),
       ...offloadLines(offloadOptions(tokens)),
+      ...packingLines(packingOptions(tokens)),
       ...oldVariableLines(from, [...words, ...variables.map(({ value }) => value)], variables),
     ],
   };

@@ -1,26 +1,13 @@
 /** Lines about states and activations that a program keeps in the memory of its host: only the user knows how much memory the pods need for that. */
 import type { ReportLine } from './import-report.ts';
-
-/** A setting of a program, as it is written and by its name. */
-export interface WrittenSetting {
-  readonly name: string;
-  readonly value: string;
-  readonly written: string;
-}
+import { type WrittenSetting, writtenSettings } from './written-settings.ts';
 
 const OFFLOADS =
   /(?:^|[._-])(?:cpu_offload|offload_params|offload_activations|activation_offloading|optimizer_cpu_offload|offload_(?:optimizer|param)(?:_device|\.device)|cpu_offloading|enable_cpu_offload)$/;
 
-/** The settings among the words of a program: options with a value in this or the next word, and switches. */
+/** The settings about offloading among the words of a program. */
 export function offloadOptions(words: readonly string[]): readonly WrittenSetting[] {
-  return words.flatMap((word, index) => {
-    const [, name = '', inline] = /^(?:--?|\+{1,2})?([A-Za-z_][\w.-]*)(?:=([^]*))?$/.exec(word) ?? [];
-    const isOption = word.startsWith('-') || inline !== undefined;
-    if (!isOption || !isOffload(name)) return [];
-    const next = words[index + 1];
-    const value = inline ?? (next === undefined || next.startsWith('-') ? 'true' : next);
-    return [{ name, value, written: inline === undefined && value === next ? `${word} ${next}` : word }];
-  });
+  return writtenSettings(words, isOffload);
 }
 
 /** A line for each setting that is on. */

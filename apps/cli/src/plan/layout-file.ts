@@ -94,13 +94,14 @@ function planIn(value: unknown): AskedLayout | undefined {
   return value as unknown as AskedLayout;
 }
 
-function knownOf({ model, batch, engine, mesh, lora }: LayoutDocument): Partial<PlanRequestInput> {
+function knownOf({ model, batch, engine, mesh, lora, packing }: LayoutDocument): Partial<PlanRequestInput> {
   return {
     ...modelOfDocument(model),
     ...(batch === undefined ? {} : { globalBatchSize: batch.globalBatchSize }),
     ...(batch?.sequenceLength === undefined ? {} : { sequenceLength: batch.sequenceLength }),
     ...(engine === undefined ? {} : { stack: [engine.name, engine.version].filter(Boolean).join(' ') }),
     ...(lora === undefined ? {} : { lora }),
+    ...(packing === undefined ? {} : { packing }),
     ...(mesh === undefined ? {} : { cluster: clusterOf(mesh) }),
   };
 }

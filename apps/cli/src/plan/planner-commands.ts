@@ -134,13 +134,14 @@ function readAsked(
 function rejectRefused({ asked, request }: { readonly asked: AskedLayout; readonly request: PlanRequest }): void {
   const [name = '', version] = (request.stack ?? '').split(' ');
   if (!isEngineName(name)) return;
-  const { model, modelShape, globalBatchSize, sequenceLength } = request;
+  const { model, modelShape, globalBatchSize, sequenceLength, packing } = request;
   const batch = { globalBatchSize, sequenceLength, microBatchSize: asked.microBatchSize, packing: 'none' as const };
   const { refusal } = engineVerdict({
     engine: { name, version },
     layout: asked.layout,
     model: modelShape ?? model,
     batch,
+    packing,
   });
   // The planner reports broken layout rules itself, all of them.
   if (refusal === undefined || layoutRules.some(({ name: one }) => one === refusal.rule)) return;

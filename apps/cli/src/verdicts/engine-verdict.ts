@@ -7,7 +7,7 @@ type Refusal = NonNullable<EngineRendering['refusal']>;
 type Fields = Partial<Record<keyof RenderingRequest, unknown>>;
 
 /** A layout with what is known of its job. */
-export interface AskedOfEngine extends Pick<LayoutDocument, 'layout' | 'model' | 'batch' | 'lora'> {
+export interface AskedOfEngine extends Pick<LayoutDocument, 'layout' | 'model' | 'batch' | 'lora' | 'packing'> {
   readonly engine: NonNullable<LayoutDocument['engine']>;
   readonly mesh?: DeviceMesh | undefined;
 }
@@ -34,12 +34,17 @@ export interface EngineVerdict {
 }
 
 /** The fields of a rendering request that a layout document has. */
-export function fieldsOfDocument({ engine, layout, model, batch, lora, mesh }: AskedOfEngine): Fields {
+export function fieldsOfDocument({ engine, layout, model, batch, lora, packing, mesh }: AskedOfEngine): Fields {
   return defined({
     engine: defined({ name: engine.name, release: knownRelease(engine), options: engine.options }),
     layout,
     model: modelFields(model, batch?.sequenceLength),
-    training: defined({ globalBatchSize: batch?.globalBatchSize, microBatchSize: batch?.microBatchSize, lora }),
+    training: defined({
+      globalBatchSize: batch?.globalBatchSize,
+      microBatchSize: batch?.microBatchSize,
+      lora,
+      packing,
+    }),
     ...(mesh === undefined ? {} : meshFields(mesh, layout)),
   });
 }

@@ -1,4 +1,4 @@
-/** Lists the fields of a layout, and the adapters, that a script of the user reads from the job file only. */
+/** Lists the fields of a layout, the adapters and the packing, that a script of the user reads from the job file only. */
 import type { EffectiveSpec } from '@coxswain/api-types';
 import type { Json } from './check.ts';
 import { JOB_FILE } from './job-file.ts';
@@ -12,7 +12,8 @@ const ASKS_FOR_NOTHING: readonly Json[] = [1, false];
  */
 export function jobFileFields({ layout, training }: EffectiveSpec, rendered: readonly string[]): readonly string[] {
   const lora = training?.lora === undefined ? [] : ['training.lora'];
-  const given = [...leaves(layout as unknown as Json, 'layout'), ...lora];
+  const packing = training?.packing === undefined ? [] : ['training.packing'];
+  const given = [...leaves(layout as unknown as Json, 'layout'), ...lora, ...packing];
   const isRendered = (name: string): boolean => rendered.some((one) => name === one || name.startsWith(`${one}.`));
   const alone = given.filter((name) => !isRendered(name));
   if (alone.length === 0) return [];

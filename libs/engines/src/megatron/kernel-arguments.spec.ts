@@ -184,7 +184,7 @@ it.each<[string, Change, readonly string[]]>([
       'mask-of-the-program',
       'layout.kernel.attentionMask',
       'the program of Megatron-LM that is started has a mask that is causal, and a sliding one where model.attentionWindow is given',
-      'leave kernel.attentionMask out; to separate documents, set --reset-attention-mask and --reset-position-ids in engine.args',
+      'leave kernel.attentionMask out; --reset-position-ids and --eod-mask-loss in engine.args start positions anew and mask the loss between documents, but tokens still attend across them',
     ],
   ],
   [
@@ -204,7 +204,7 @@ it.each<[string, Change, readonly string[]]>([
       'mask-of-the-program',
       'layout.kernel.attentionMask',
       'the program of Megatron-LM that is started has a mask that is causal, and a sliding one where model.attentionWindow is given',
-      'leave kernel.attentionMask out; to separate documents, set --reset-attention-mask and --reset-position-ids in engine.args',
+      'leave kernel.attentionMask out; --reset-position-ids and --eod-mask-loss in engine.args start positions anew and mask the loss between documents, but tokens still attend across them',
     ],
   ],
   [
@@ -214,7 +214,7 @@ it.each<[string, Change, readonly string[]]>([
       'mask-of-the-program',
       'layout.kernel.attentionMask',
       'the program of Megatron-LM that is started has a mask that is full, and a sliding one where model.attentionWindow is given',
-      'leave kernel.attentionMask out; to separate documents, set --reset-attention-mask and --reset-position-ids in engine.args',
+      'leave kernel.attentionMask out; --reset-position-ids and --eod-mask-loss in engine.args start positions anew and mask the loss between documents, but tokens still attend across them',
     ],
   ],
   [

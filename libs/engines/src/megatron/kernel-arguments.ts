@@ -143,7 +143,7 @@ function maskArguments({ program, shape }: MegatronJob, { attentionMask: mask }:
     `the program of Megatron-LM that is started has a mask that is ${own}, and a sliding one where model.attentionWindow is given`,
     mask === 'full'
       ? 'start pretrain_bert.py by engine.command'
-      : 'leave kernel.attentionMask out; to separate documents, set --reset-attention-mask and --reset-position-ids in engine.args',
+      : 'leave kernel.attentionMask out; --reset-position-ids and --eod-mask-loss in engine.args start positions anew and mask the loss between documents, but tokens still attend across them',
   );
 }
 

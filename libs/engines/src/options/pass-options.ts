@@ -7,6 +7,7 @@ import type { Json } from '../adapters/check.ts';
 import { ownerOf as ownerInTrainer } from '../adapters/hugging-face/owners.ts';
 import trainer from '../adapters/hugging-face/options-v5.23.0.json' with { type: 'json' };
 import { ownerOfLora } from '../adapters/hugging-face/lora-arguments.ts';
+import { ownerOfPacking } from '../adapters/hugging-face/packing-arguments.ts';
 import { ownerOf as ownerInTitan, titanOptions } from '../adapters/torchtitan/arguments.ts';
 import { ownerOf as ownerInMegatron } from '../megatron/owned-options.ts';
 import { megatronRelease } from '../megatron/releases.ts';
@@ -75,7 +76,9 @@ const CARRIERS: Readonly<Partial<Record<EngineName, Carrier>>> = {
     rendered: (run, name) =>
       isInDeepSpeedFile(name) ? at(jsonFile(run, DEEPSPEED_FILE), name) : trainerArgument(run.command, name),
     ownerOf: (name, spec) =>
-      isInDeepSpeedFile(name) ? ownerInDeepSpeed(name) : (ownerOfLora(name, spec) ?? ownerInTrainer(name)),
+      isInDeepSpeedFile(name)
+        ? ownerInDeepSpeed(name)
+        : (ownerOfLora(name, spec) ?? ownerOfPacking(name, spec) ?? ownerInTrainer(name)),
     pass: (run, options) => {
       const inFile = options.filter(({ name }) => isInDeepSpeedFile(name));
       const rest = options.filter(({ name }) => !isInDeepSpeedFile(name));

@@ -34,6 +34,7 @@ export function assumptionsOf(resolved: ResolvedRequest): string[] {
     run.flashAttention ? 'FlashAttention' : 'attention without FlashAttention',
     `gradients summed in ${run.gradientBytes} bytes, Adam with fp32 master weights and moments`,
     ...loraAssumed(run),
+    ...packingAssumed(resolved),
     'sequence parallelism wherever tensor parallelism is above 1',
     'gradient reduction and parameter gathering overlap with computation',
     'samples of equal length, and no waiting for data',
@@ -52,6 +53,17 @@ function loraAssumed({ lora }: ResolvedRequest['run']): readonly string[] {
   if (lora === undefined) return [];
   const where = resolveLoraTargets(lora).join(', ');
   return [`adapters of rank ${lora.rank} at ${where}; frozen weights have no gradients and no optimizer states`];
+}
+
+function packingAssumed({ request: { packing }, run }: ResolvedRequest): readonly string[] {
+  if (packing === undefined) return [];
+  if (run.documentTokens !== undefined)
+    return [
+      `attention stays within documents of ${run.documentTokens} tokens each; documents of different lengths take longer`,
+    ];
+  return packing.meanTokens === undefined
+    ? ['attention over whole samples, because packing.meanTokens is not given']
+    : [];
 }
 
 /** The searched numbers of GPUs, if a plan may use fewer than all. */

@@ -5,6 +5,7 @@ import { predictMemory } from '../memory/predict-memory.ts';
 import type { RankMemory } from '../memory/rank-memory.ts';
 import { parametersOf } from '../memory/parameters.ts';
 import type { Prediction } from '../contract.ts';
+import { meanKeysOf } from '../time/attended-keys.ts';
 import { meanOverGpus } from '../time/islands.ts';
 import { STEP_PARTS, predictStepTime } from '../time/step-time.ts';
 import { constantsOf, errorsOf } from '../calibration/calibration-in-use.ts';
@@ -50,7 +51,7 @@ export function predictRun(run: RunFacts, memoryMarginShare?: number): Predictio
  * Model FLOPs of one token, forward and backward, without recomputation: 6 per active parameter that is multiplied, and causal attention.
  * Half of its scores count. An embedding lookup multiplies nothing.
  */
-export function modelFlopsPerToken(run: Pick<RunFacts, 'model' | 'sequenceLength'>): number {
+export function modelFlopsPerToken(run: Pick<RunFacts, 'model' | 'sequenceLength' | 'documentTokens'>): number {
   const { model } = run;
   const parameters = parametersOf(model);
   const head = model.tiedEmbeddings ? model.vocabularySize * model.hiddenSize : 0;
@@ -59,15 +60,8 @@ export function modelFlopsPerToken(run: Pick<RunFacts, 'model' | 'sequenceLength
   const { latentAttention: latent } = model;
   const width =
     latent === undefined ? 2 * model.headDim : latent.nopeHeadDim + latent.ropeHeadDim + latent.valueHeadDim;
-  const keys = meanKeys(run);
+  const keys = meanKeysOf(run);
   return 6 * multiplied + 6 * attentionLayers * model.attentionHeads * width * keys;
-}
-
-/** Keys per query under a causal mask, averaged over layers with and without a window. */
-function meanKeys({ model, sequenceLength }: Pick<RunFacts, 'model' | 'sequenceLength'>): number {
-  const windowed = model.attentionWindow > 0 ? Math.min(1, model.windowedLayers / model.layers) : 0;
-  const window = Math.min(model.attentionWindow, sequenceLength);
-  return (1 - windowed) * (sequenceLength / 2) + windowed * window * (1 - window / (2 * sequenceLength));
 }
 
 /** Of the format that matrix products run in. */

@@ -30,6 +30,18 @@ describe('a request that contradicts itself', () => {
       '/pinned/expert: expert 6 does not divide the 8 experts of the model; the nearest below is 4',
     ],
     [
+      'packed documents on an engine whose attention spans the sample',
+      ['llama-3.1-8b', 'h100'],
+      { stack: 'megatron-lm core_v0.15.3', packing: { meanTokens: 500 } },
+      '/packing: megatron-lm does not keep attention within documents: its causal attention kernels of Transformer Engine ignore document masks, so tokens would attend to other documents; use engine torchtitan (v0.3.0 or later), hugging-face with a script of TRL, or custom, whose program reads job.json; or remove training.packing',
+    ],
+    [
+      'packed documents on TorchTitan by TOML',
+      ['llama-3.1-8b', 'h100'],
+      { stack: 'torchtitan v0.2.2', packing: {} },
+      '/packing: torchtitan does not keep attention within documents: its model flavours mask causally over the whole sample; use engine torchtitan (v0.3.0 or later), hugging-face with a script of TRL, or custom, whose program reads job.json; or remove training.packing',
+    ],
+    [
       'four bits on Hopper',
       ['llama-3.1-8b', 'h100'],
       { precision: 'nvfp4' },

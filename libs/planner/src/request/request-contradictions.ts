@@ -1,7 +1,8 @@
 /** Rejects options of a request that contradict its model, engine or GPUs. */
 import type { Violation } from '@coxswain/domain-error';
-import type { ModelShape } from '@coxswain/layout';
+import { type ModelShape, whyNoPacking, WITH_PACKING } from '@coxswain/layout';
 import type { PlanRequest } from '../contract.ts';
+import { engineOfStack } from './engine-choices.ts';
 import { enginePins } from './engine-pins.ts';
 import { formatsOf, type GpuFormats } from './gpu-formats.ts';
 import { pipelinePins } from './pipeline-pins.ts';
@@ -21,7 +22,18 @@ export function contradictionsOf(request: PlanRequest, asked: AskedOf): readonly
     ...expertPins(request, asked.model),
     ...enginePins(request),
     ...pipelinePins(request),
+    ...mixedDocuments(request),
     ...missingFormat(request.precision, [asked.gpu, ...asked.islandGpus]),
+  ];
+}
+
+/** An engine whose attention spans the sample cannot be priced as if it did not. */
+function mixedDocuments({ packing, stack }: PlanRequest): readonly Violation[] {
+  const engine = packing && stack !== undefined ? engineOfStack(stack) : undefined;
+  const why = engine && whyNoPacking(engine, stack?.split(' ')[1]);
+  if (why === undefined) return [];
+  return [
+    { pointer: '/packing', detail: `${engine} does not keep attention within documents: ${why}; ${WITH_PACKING}` },
   ];
 }
 

@@ -1,6 +1,6 @@
 /** Resolves a request: looks up its presets once for all later steps. */
 import { DomainError } from '@coxswain/domain-error';
-import { engineNamed, type ModelShape } from '@coxswain/layout';
+import { engineNamed, type ModelShape, resolveDocumentTokens } from '@coxswain/layout';
 import { BITS_PER_BYTE } from '@coxswain/units';
 import { familyOfStack } from '../calibration/calibration.ts';
 import { unknownConstantsOf } from '../calibration/with-profile.ts';
@@ -56,6 +56,7 @@ export function resolveRequest(asked: PlanRequest): ResolvedRequest {
     const messages = contradictions.map(({ pointer, detail }) => `${pointer}: ${detail}`);
     throw new DomainError('INVALID_REQUEST', messages.join('; '), contradictions);
   }
+  const documentTokens = resolveDocumentTokens(request.packing, request.sequenceLength);
   const run: RunBase = {
     model,
     cluster: clusterOf(cluster, { gpu, islandGpus: [] }, cluster.gpus),
@@ -67,6 +68,7 @@ export function resolveRequest(asked: PlanRequest): ResolvedRequest {
     ...(request.lora === undefined ? {} : { lora: request.lora }),
     globalBatchSize: request.globalBatchSize,
     sequenceLength: request.sequenceLength,
+    ...(documentTokens === undefined ? {} : { documentTokens }),
   };
   const islandGpus = presets.map((preset) => ({ gpu: preset, speedByTensor: speedByTensorOf(run, preset) }));
   const allow = choicesOfEngine(request.stack, request.allow ?? {});

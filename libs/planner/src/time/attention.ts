@@ -11,6 +11,7 @@ import {
   type BlockInputs,
   type Work,
 } from './block-cost.ts';
+import { attendedTokensOf, meanKeysOf } from './attended-keys.ts';
 import { COEFFICIENTS } from './constants.ts';
 import { attentionHeadsOf, headExchangeBytes, keyValueBytes, type AttentionHeads } from './exchanged-bytes.ts';
 import { memoryS, softExcess } from './kernels.ts';
@@ -75,10 +76,7 @@ function firstOfWidth(queryDim: number): number {
 function attentionCore(inputs: BlockInputs, work: Work, shape: AttentionHeads): void {
   const { run, kernels, constants, tokens } = inputs;
   const { model, candidate, sequenceLength } = run;
-  const windowed = model.attentionWindow > 0 ? Math.min(1, model.windowedLayers / model.layers) : 0;
-  const window = Math.min(model.attentionWindow, sequenceLength);
-  /** Keys each query meets under a causal mask, averaged over layers. */
-  const keys = (1 - windowed) * (sequenceLength / 2) + windowed * (window * (1 - window / (2 * sequenceLength)));
+  const keys = meanKeysOf(run);
   const { heads, kvHeads, queryDim, valueDim } = shape;
   let forwardS: number;
   let backwardS: number;
@@ -92,7 +90,7 @@ function attentionCore(inputs: BlockInputs, work: Work, shape: AttentionHeads): 
       (in8Bits + (model.attentionSinks ? constants.flashSinks - 1 : 0));
     const productsS = (2 * scores * (queryDim + valueDim) * slow) / kernels.ceilingFlopsPerS;
     const softmaxS = (constants.flashSoftmax * scores) / kernels.exponentialsPerS;
-    const short = constants.flashSequence / sequenceLength;
+    const short = constants.flashSequence / attendedTokensOf(run);
     const first = run.firstFlashAttention === true ? constants.flashFirst * firstOfWidth(queryDim) : 1;
     const longS = (productsS + softmaxS) * first;
     const dropoutS = model.dropout ? (first * constants.flashDropout * scores) / kernels.exponentialsPerS : 0;

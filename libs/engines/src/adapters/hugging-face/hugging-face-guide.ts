@@ -40,6 +40,11 @@ export const HUGGING_FACE_GUIDE: EngineGuide = {
       to: '--use_peft, --lora_r, --lora_alpha, --lora_dropout, --lora_target_modules',
       note: 'of ModelConfig of TRL; other scripts read job.json',
     },
+    {
+      field: 'training.packing',
+      to: '--packing, --packing_strategy, --max_length, --attn_implementation',
+      note: 'of SFTConfig and ModelConfig of TRL; other scripts read job.json',
+    },
     { field: 'checkpoint.everySteps', to: '--save_steps' },
     { field: 'model', to: 'job.json' },
     { field: 'data', to: 'job.json' },

@@ -17,6 +17,7 @@ import { userEnvironment } from '../user-environment.ts';
 import { ownerOf } from './owners.ts';
 import options from './options-v5.23.0.json' with { type: 'json' };
 import { loraArguments, statedTwice } from './lora-arguments.ts';
+import { packingArguments, packingConflict } from './packing-arguments.ts';
 import { variableRefusal } from './owned-variables.ts';
 import { isDeepSpeed, isFsdp, REFUSALS } from './refusals.ts';
 import { trainingArguments } from './training-arguments.ts';
@@ -34,6 +35,7 @@ export function renderHuggingFace(spec: EffectiveSpec): Rendering {
     unsupportedOption('hugging-face', layout) ??
     firstRefusal(REFUSALS, spec) ??
     statedTwice(spec) ??
+    packingConflict(spec) ??
     variableRefusal(engine) ??
     commandRefusal(engine.command ?? [], ownerOf) ??
     argumentRefusal(engine.args ?? [], {
@@ -52,6 +54,7 @@ export function renderHuggingFace(spec: EffectiveSpec): Rendering {
     command: [
       ...script.program,
       ...loraArguments(spec),
+      ...packingArguments(spec),
       ...flags(trainingArguments(spec)),
       ...shardingFlags(spec),
       ...script.args,
@@ -122,7 +125,10 @@ function notesOf(spec: EffectiveSpec): readonly string[] {
     ...(spec.training?.lora === undefined
       ? []
       : ['The script reads training.lora from the arguments of TRL’s ModelConfig, or from job.json.']),
-    ...jobFileFields(spec, [...RENDERED_FIELDS, 'training.lora']),
+    ...(spec.training?.packing === undefined
+      ? []
+      : ['The script reads training.packing from the arguments of TRL’s SFTConfig and ModelConfig, or from job.json.']),
+    ...jobFileFields(spec, [...RENDERED_FIELDS, 'training.lora', 'training.packing']),
     ...ignoredFields(layout),
   ];
 }

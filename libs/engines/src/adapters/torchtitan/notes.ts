@@ -80,5 +80,14 @@ const NOTES: readonly Note[] = [
 /** The notes that apply to a job. */
 export function notesOf(spec: EffectiveSpec, isToml: boolean): readonly string[] {
   const applicable = NOTES.filter(({ applies }) => applies(spec, isToml)).map(({ text }) => text);
-  return [...applicable, ...ignoredFields(spec.layout)];
+  return [...applicable, ...packingNote(spec), ...ignoredFields(spec.layout)];
+}
+
+/** TorchTitan has no option for it: its models mask so from v0.3.0 on. */
+function packingNote({ training }: EffectiveSpec): readonly string[] {
+  const { packing } = training ?? {};
+  if (packing === undefined) return [];
+  const { meanTokens } = packing;
+  const priced = meanTokens === undefined ? 'whole samples' : `documents of ${meanTokens} tokens`;
+  return [`Documents are packed, and attention stays within each; predictions are for ${priced}.`];
 }

@@ -75,6 +75,7 @@ export const TORCHTITAN_GUIDE: EngineGuide = {
     { field: 'training.warmupSteps', to: 'lr_scheduler.warmup_steps' },
     { field: 'training.weightDecay', to: 'optimizer.weight_decay' },
     { field: 'training.seed', to: 'debug.seed' },
+    { field: 'training.packing', to: 'its models', note: 'from v0.3.0: attention stays within documents anyway' },
     { field: 'training.precision', to: 'training.mixed_precision_param' },
     {
       field: 'data',
