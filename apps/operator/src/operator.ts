@@ -361,7 +361,7 @@ class RunningOperator implements Operator {
           ...beside,
           runtimes,
           clock: this.#clock,
-          priorityClasses: () => this.#cache.priorityClasses.list().map(({ facts }) => facts),
+          priorityClasses: this.#cache.priorityClassFacts,
           leaderTerm: () => this.#leadership.workingTerm(),
           pods: () => ({ ...this.#config.pods, ...reporting.forPods }),
           ...reporting.views,

@@ -10,7 +10,16 @@ export const ObjectName = z
   .max(63)
   .regex(DNS_LABEL, 'must be lower-case letters, digits and "-", and start and end with a letter or digit');
 
-/** Name of a PriorityClass of the cluster: an RFC 1123 subdomain, as the API server accepts it. */
+const SYSTEM_PREFIX = 'system-';
+
+/** Whether the PriorityClass is one of Kubernetes, such as `system-node-critical`. The API server reserves these names for its own pods. */
+export function isSystemPriorityClass(name: string): boolean {
+  return name.startsWith(SYSTEM_PREFIX);
+}
+
+const NO_SYSTEM_CLASS = 'PriorityClasses whose names start with system- are for pods of Kubernetes itself';
+
+/** Name of a PriorityClass that jobs may have: an RFC 1123 subdomain, as the API server accepts it, and none of Kubernetes itself. */
 export const PriorityClassName = z
   .string()
   .min(1)
@@ -18,7 +27,9 @@ export const PriorityClassName = z
   .regex(
     /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
     'must be lower-case letters, digits, "-" and ".", and start and end with a letter or digit',
-  );
+  )
+  .refine((name) => !isSystemPriorityClass(name), NO_SYSTEM_CLASS)
+  .meta(cel({ rule: `!self.startsWith('${SYSTEM_PREFIX}')`, message: NO_SYSTEM_CLASS }));
 
 const OURS = 'names that start with COXSWAIN_ are written by the operator';
 /** Name of an environment variable that a user may set. */

@@ -119,7 +119,7 @@ export {
   ThreadStack,
 } from './stacks.ts';
 export { JOB_STATES, JobState, TrainingJobStatus } from './training-job.ts';
-export { ObjectName, PriorityClassName } from './field-names.ts';
+export { isSystemPriorityClass, ObjectName, PriorityClassName } from './field-names.ts';
 export { describeSecrets, placeOf, SECRET_PREFIX } from './secret-references.ts';
 export type { SecretFile, SecretVariable } from './secret-references.ts';
 export { plainSecrets } from './plain-secrets.ts';

@@ -1,6 +1,6 @@
 import { aJobSpec } from './testing/index.ts';
 import { type Bound, letters, listOf, refusedFields, withField } from './testing/one-field.ts';
-import { ObjectName } from './field-names.ts';
+import { ObjectName, PriorityClassName } from './field-names.ts';
 import { TrainingJobSpec } from './training-job-spec.ts';
 
 const FULL = {
@@ -313,6 +313,17 @@ describe('words of a spec', () => {
     ['ä', false],
   ])('%j names an object: %s', (name, want) => {
     expect(ObjectName.safeParse(name).success).toBe(want);
+  });
+
+  it.each<[string, boolean]>([
+    ['urgent', true],
+    ['teams.urgent', true],
+    ['systematic', true],
+    ['system-node-critical', false],
+    ['system-cluster-critical', false],
+    ['Urgent', false],
+  ])('%j is a PriorityClass for jobs: %s', (name, want) => {
+    expect(PriorityClassName.safeParse(name).success).toBe(want);
   });
 
   it.each<[string, boolean]>([

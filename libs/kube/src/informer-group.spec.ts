@@ -4,10 +4,17 @@ import { FakeClock, settle } from './testing/index.ts';
 
 function aMember(
   collectionPath: string,
-): GroupMember & { synced: boolean; outageMs: number; runs: number; readonly refreshes: RefreshRequests } {
+): GroupMember & {
+  synced: boolean;
+  outageMs: number;
+  runs: number;
+  denied: boolean;
+  readonly refreshes: RefreshRequests;
+} {
   return {
     collectionPath,
     synced: false,
+    denied: false,
     outageMs: 0,
     runs: 0,
     refreshes: new RefreshRequests(),
@@ -18,6 +25,9 @@ function aMember(
     },
     hasSynced() {
       return this.synced;
+    },
+    isDenied() {
+      return this.denied;
     },
     health() {
       return { synced: this.synced, lastEventAgeMs: 0, outageMs: this.outageMs };
@@ -48,6 +58,30 @@ describe('a group of reflectors', () => {
     expect([group.hasSynced(), group.unsynced()]).toEqual([false, ['/nodes']]);
     nodes.synced = true;
     expect([group.hasSynced(), group.unsynced()]).toEqual([true, []]);
+  });
+
+  it.each([
+    ['is waited for as long as it may be read', { denied: false, synced: false }, ['/classes']],
+    ['is not waited for if this account may not read it', { denied: true, synced: false }, []],
+    ['was listed, so nothing is waited for', { denied: false, synced: true }, []],
+  ])('an optional one %s', (_sentence, state, want) => {
+    const [pods, classes] = [aMember('/pods'), Object.assign(aMember('/classes'), state)];
+    pods.synced = true;
+    const group = new InformerGroup([pods], new FakeClock(), [classes]);
+    expect([group.hasSynced(), group.unsynced()]).toEqual([want.length === 0, want]);
+  });
+
+  it('runs an optional one too; its outage and its refresh concern no other one', async () => {
+    const [pods, classes] = [aMember('/pods'), aMember('/classes')];
+    classes.outageMs = 60_000;
+    const group = new InformerGroup([pods], new FakeClock(), [classes]);
+    const stop = new AbortController();
+    void group.run(stop.signal);
+    expect([pods.runs, classes.runs, group.longestOutageMs()]).toEqual([1, 1, 0]);
+    const refreshed = group.refresh(stop.signal);
+    pods.refreshes.answer(1);
+    expect(await refreshed).toBe(true);
+    stop.abort();
   });
 
   it('is waited for', async () => {

@@ -323,6 +323,23 @@ describe('a list that is streamed', () => {
   });
 });
 
+it.each<[string, number, boolean]>([
+  ['as long as reading is forbidden', 403, true],
+  ['not if the server is only away', 503, false],
+])('a reflector counts as denied %s, and lists once it may', async (_sentence, status, want) => {
+  const api = new FakeKubeApi();
+  api.interfere = () => {
+    throw refused(status);
+  };
+  const { clock, reflector, stop } = await start(api, { listing: 'stream' });
+  await clock.advance(120_000);
+  expect([reflector.hasSynced(), reflector.isDenied()]).toEqual([false, want]);
+  api.interfere = () => undefined;
+  await clock.advance(120_000);
+  expect([reflector.hasSynced(), reflector.isDenied()]).toEqual([true, false]);
+  await stop();
+});
+
 describe.each(['pages', 'stream'] as const)('a refresh (%s)', (listing) => {
   const collection = '/apis/x/v1/namespaces/ns/things';
 

@@ -2,7 +2,7 @@ import { backoffMs } from './backoff.ts';
 import type { KubeClient } from './kube-client.ts';
 import type { Clock } from './clock.ts';
 import { sleep } from './clock.ts';
-import { isGone, isInvalid, isRetryable, retryAfterMsOf } from './errors.ts';
+import { isForbidden, isGone, isInvalid, isRetryable, retryAfterMsOf } from './errors.ts';
 import { idleCut } from './idle-cut.ts';
 import type { KubeList, KubeObject } from './kube-object.ts';
 import { keyOf } from './kube-object.ts';
@@ -118,6 +118,8 @@ export class Reflector<T extends KubeObject> {
   /** Objects since the last list that could not be identified. */
   #dropped = 0;
   #failures = 0;
+  /** The newest list or watch was forbidden. */
+  #denied = false;
   #running = false;
   readonly #refreshes = new RefreshRequests();
   /** Ends what is under way, for a refresh. */
@@ -135,6 +137,11 @@ export class Reflector<T extends KubeObject> {
   /** Whether the cache has held a complete list. Stays true afterwards; `health` reports the age of the data. */
   hasSynced(): boolean {
     return this.#synced;
+  }
+
+  /** Whether this account may not read the collection: the newest list or watch was forbidden. */
+  isDenied(): boolean {
+    return this.#denied;
   }
 
   /** Milliseconds since the last sign of life (list page, event or bookmark); Infinity before the first. */
@@ -477,6 +484,7 @@ export class Reflector<T extends KubeObject> {
     const { clock, random } = this.#options;
     this.#outageSinceMs ??= clock.monotonicMs();
     this.#failures += 1;
+    this.#denied = isForbidden(next.error);
     if (next.failure !== undefined) this.#report(next.failure, next.error);
     // The first relist is at once: what was missed should not be missed for longer. Only one that keeps failing waits.
     if (next.relist && next.failure !== 'stale-list' && this.#failures === 1) return;
@@ -494,6 +502,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   #alive(): void {
+    this.#denied = false;
     this.#lastEventAtMs = this.#options.clock.monotonicMs();
   }
 

@@ -19,6 +19,7 @@ import {
   type ReflectorProblem,
 } from '@coxswain/kube';
 import { namedCheckpoints, withReadableStatus } from '@coxswain/lifecycle';
+import type { PriorityClassFacts } from '@coxswain/scheduling';
 import { CachedPlacements, toCachedPlacement } from './cached-placements.ts';
 import { BY_JOB, BY_NODE, BY_RESUME, BY_UID } from './indexes.ts';
 import { toCachedNode, type CachedNode } from './cached-node.ts';
@@ -50,6 +51,8 @@ export interface ClusterCache {
   readonly pods: OwnWrites<CachedPod>;
   readonly nodes: ObjectCache<CachedNode>;
   readonly priorityClasses: ObjectCache<CachedPriorityClass>;
+  /** Every PriorityClass of the cluster; undefined: they were not listed yet, which the operator may lack the right to do. */
+  readonly priorityClassFacts: () => readonly PriorityClassFacts[] | undefined;
   /** Reduces a node that was read outside the watch. */
   readonly readNode: (node: KubeObject) => CachedNode;
   /** Facts about nodes from the Fabric resource and DRA drivers. */
@@ -140,13 +143,17 @@ export function createClusterCache(options: {
     pods: podsAndOurs,
     nodes,
     priorityClasses,
+    priorityClassFacts: () =>
+      classesReflector.hasSynced() ? priorityClasses.list().map(({ facts }) => facts) : undefined,
     readNode,
     stated: new StatedFabric(),
     gpuUsage: new GpuUsage(pods),
     nodeCensus: new NodeCensus(nodes),
     informers: new InformerGroup(
-      [jobsReflector, placementsReflector, checkpointsReflector, podsReflector, nodesReflector, classesReflector],
+      [jobsReflector, placementsReflector, checkpointsReflector, podsReflector, nodesReflector],
       clock,
+      // A chart of an earlier release does not grant it.
+      [classesReflector],
     ),
   };
 }

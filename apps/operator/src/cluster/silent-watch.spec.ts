@@ -1,8 +1,15 @@
 import { aTrainingJob } from '@coxswain/api-types/testing';
-import { noMetrics, type KubeObject } from '@coxswain/kube';
+import { KubeApiError, noMetrics, type KubeObject } from '@coxswain/kube';
 import { FakeClock, FakeKubeApi } from '@coxswain/kube/testing';
 import { createClusterCache } from './cluster-cache.ts';
-import { checkpointsPath, nodesPath, placementsPath, podsPath, trainingJobsPath } from './paths.ts';
+import {
+  checkpointsPath,
+  nodesPath,
+  placementsPath,
+  podsPath,
+  priorityClassesPath,
+  trainingJobsPath,
+} from './paths.ts';
 
 const IN_N = { namespace: 'n' };
 const bodies: Readonly<Record<string, Record<string, unknown>>> = {
@@ -53,4 +60,28 @@ describe('the cache of the operator', () => {
     await running;
     expect(clock.pending).toBe(0);
   });
+});
+
+it('the cache of the operator does without PriorityClasses that it may not read, and has them once it may', async () => {
+  const api = new FakeKubeApi();
+  const clock = new FakeClock();
+  const failed: unknown[] = [];
+  const onProblem = (problem: unknown): void => void failed.push(problem);
+  const cache = createClusterCache({ client: api, clock, random: () => 0.5, metrics: noMetrics, onProblem });
+  api.interfere = ({ path }) => {
+    if (path.startsWith(priorityClassesPath()))
+      throw new KubeApiError({ status: 403, reason: 'Forbidden', message: '' });
+  };
+  const end = new AbortController();
+  const running = cache.informers.run(end.signal);
+  await clock.advance(180_000);
+  expect([cache.informers.hasSynced(), cache.informers.longestOutageMs()]).toEqual([true, 0]);
+  expect(cache.priorityClassFacts()).toBeUndefined();
+  expect(failed).toContainEqual(expect.objectContaining({ collectionPath: priorityClassesPath() }));
+  api.interfere = () => undefined;
+  await clock.advance(120_000);
+  expect(cache.priorityClassFacts()).toEqual([]);
+  end.abort();
+  await clock.advance(0);
+  await running;
 });

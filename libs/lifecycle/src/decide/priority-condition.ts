@@ -1,5 +1,5 @@
 /** What does condition Placed say of the job's priority? */
-import { deletedPriorityClass, missingPodClass } from '../epoch/job-priority.ts';
+import { deletedPriorityClass, missingPodClass, unreadPriorityClass } from '../epoch/job-priority.ts';
 import type { Facts } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 
@@ -15,6 +15,7 @@ export function withPriority<Draft extends { readonly reason: string; readonly m
   if (!SHOWN.includes(draft.reason)) return draft;
   const sentences = [
     deletedPriorityClass(record, facts) ?? [],
+    unreadPriorityClass(record, facts) ?? [],
     draft.reason === 'GangPlaced' ? (missingPodClass(record, facts) ?? []) : [],
   ].flat();
   // A message that stays from an earlier reconciliation may have the sentence.

@@ -81,9 +81,26 @@ describe('a job whose class does not exist', () => {
       observe({ job: aJob({ spec: { priorityClassName: 'gone' } }), priorityClasses: [] }),
     );
     expect(placedOf(status)?.message).toBe(
-      'PriorityClass gone (spec.priorityClassName) does not exist. The cluster has none.',
+      'PriorityClass gone (spec.priorityClassName) does not exist. The cluster has none for jobs.',
     );
     expect({ attempts: status.attempts, reserve }).toEqual({ attempts: undefined, reserve: undefined });
+  });
+
+  it('is not shown those of Kubernetes itself', () => {
+    const { status } = waiting('gone', [aClass('system-node-critical', 2_000_001_000)]);
+    expect(placedOf(status)?.message).toMatch(/ The cluster has none for jobs\.$/);
+  });
+
+  it.each<[string, Parameters<typeof waiting>, string]>([
+    ['0 applies to a new job', ['urgent', undefined], 'priority 0 applies instead of urgent'],
+    [
+      'the recorded one applies to another',
+      ['urgent', undefined, { className: 'high', value: 7 }],
+      'priority 7 applies instead of urgent',
+    ],
+  ])('is unknown as long as the classes cannot be read: %s, and condition Placed says so', (_sentence, about, want) => {
+    expect(placedOf(waiting(...about).status)).toMatchObject({ message: expect.stringContaining(want) });
+    expect(placedOf(waiting(...about).status)?.reason).toBe('WaitingForCapacity');
   });
 
   it('names ten of many classes', () => {

@@ -1,7 +1,13 @@
 /** Which priority does a job have, from the PriorityClass that it names? */
-import type { TrainingJobStatus } from '@coxswain/api-types';
+import { isSystemPriorityClass, type TrainingJobStatus } from '@coxswain/api-types';
 import { nearestWord } from '@coxswain/layout';
-import { defaultClass, podClassName, podClassOf, type PriorityClassFacts } from '@coxswain/scheduling';
+import {
+  DEFAULT_PRIORITY,
+  defaultClass,
+  podClassName,
+  podClassOf,
+  type PriorityClassFacts,
+} from '@coxswain/scheduling';
 import type { Facts } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 
@@ -32,13 +38,23 @@ export function missingPriorityClass({ priority }: JobRecord, facts: Facts): str
   const name = missingName(facts);
   const { priorityClasses = [] } = facts.observed;
   if (name === undefined || priority?.className === name) return undefined;
-  const names = priorityClasses.map((one) => one.name).toSorted();
+  const names = priorityClasses
+    .map((one) => one.name)
+    .filter((one) => !isSystemPriorityClass(one))
+    .toSorted();
   const meant = nearestWord(names, name);
   const shown = names.slice(0, SHOWN_CLASSES).join(', ');
   const more = names.length > SHOWN_CLASSES ? ` and ${names.length - SHOWN_CLASSES} more` : '';
-  const exist = names.length === 0 ? 'The cluster has none.' : `The cluster has ${shown}${more}.`;
+  const exist = names.length === 0 ? 'The cluster has none for jobs.' : `The cluster has ${shown}${more}.`;
   const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
   return `PriorityClass ${name} (spec.priorityClassName) does not exist.${hint} ${exist}`;
+}
+
+/** A sentence on a class whose value is unknown, because the operator cannot read the classes; undefined: it is known. */
+export function unreadPriorityClass({ priority }: JobRecord, { spec, observed }: Facts): string | undefined {
+  const name = spec?.priorityClassName;
+  if (name === undefined || name === priority?.className || observed.priorityClasses !== undefined) return undefined;
+  return `The operator cannot read PriorityClasses yet, so priority ${priority?.value ?? DEFAULT_PRIORITY} applies instead of ${name}. Check that the chart grants list and watch on priorityclasses.`;
 }
 
 /** A sentence on a class that was deleted while the job has its priority; undefined: it exists. */

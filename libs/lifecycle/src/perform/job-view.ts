@@ -68,8 +68,8 @@ export interface JobView {
   findJob(key: string): TrainingJob | undefined;
   podsOf(job: TrainingJob): readonly ObservedPod[];
   placementsOf(job: TrainingJob): readonly Placement[];
-  /** Every PriorityClass of the cluster; absent: this process reads none. */
-  readonly priorityClasses?: () => readonly PriorityClassFacts[];
+  /** Every PriorityClass of the cluster; undefined: they are unknown. Absent: this process reads none. */
+  readonly priorityClasses?: () => readonly PriorityClassFacts[] | undefined;
   checkpointsOf(job: TrainingJob): readonly Checkpoint[];
   /** State of each node for a job of that namespace; a node that the cache lacks counts as gone. */
   nodeStates(names: readonly string[], namespace?: string): ReadonlyMap<string, NodeState>;

@@ -127,13 +127,14 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
   const seenStates = view.nodeStates(nodesInUse(job, placements, pods), job.metadata.namespace);
   const proof = isFresh(found.proof?.atMs) && isProofOf(found.proof, job, seenStates) ? found.proof : undefined;
   const ends = view.arbiter?.observe(job);
+  const priorityClasses = view.priorityClasses?.();
   const decision = decide(
     {
       job,
       pods,
       placements,
       checkpoints: view.checkpointsOf(job),
-      ...(view.priorityClasses === undefined ? {} : { priorityClasses: view.priorityClasses() }),
+      ...(priorityClasses === undefined ? {} : { priorityClasses }),
       capacity: () => {
         const capacity = scheduler.capacityFor(job.metadata.uid, demandOf(runtime));
         ({ version } = capacity);
