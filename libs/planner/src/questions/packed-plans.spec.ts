@@ -30,7 +30,7 @@ describe('a plan for packed documents', () => {
   });
 
   it.each<[string, object | undefined, RegExp | undefined]>([
-    ['says of which length documents are', { meanTokens: 1000 }, /within documents of 1000 tokens each/],
+    ['names the length of documents', { meanTokens: 1000 }, /within documents of 1000 tokens each/],
     [
       'says that whole samples are priced if the length is not known',
       {},
