@@ -22,11 +22,7 @@ export function disagreements(engine: DamagedEngine, { record, shown, loaded }: 
       : [`${what}: ${JSON.stringify(ours)} instead of ${JSON.stringify(theirs)}`];
   const { parameter, master, moment } = contents.kinds;
   return [
-    ...same(
-      'status.verification',
-      [verification.level, verification.verdict, verification.by],
-      ['V1', 'sound', 'Launcher'],
-    ),
+    ...same('status.verification', [verification.level, verification.verdict], ['V1', 'sound']),
     ...same('findings', verification.findings, []),
     ...same('verdict of show', shown.verdict, 'sound'),
     ...same('format of show', shown.format, loaded.format),

@@ -31,7 +31,7 @@ async function lookAtCopies(
     const [loaded, ...others] = await loadSaves(engine, [sound, ...copies.map(({ save }) => save)]);
     if (loaded === undefined) throw new Error(`the library of ${engine.name} answers nothing`);
     const complaints = disagreements(engine, {
-      record: newest,
+      record: await run.verified(newest),
       shown: await checkpointCommand(['show', sound]),
       loaded,
     });

@@ -65,6 +65,11 @@ export class DamagedRun {
     return { newest, before };
   }
 
+  /** The save with a verification: a launcher on a busy machine has no time to verify the last save of a pod that stops. */
+  async verified(save: CheckpointRecord): Promise<CheckpointRecord> {
+    return save.verification === null ? await this.#verifiedByPod(save, 'V1') : save;
+  }
+
   /** Damages the newest save, resumes the job, and lets it train beyond the step of that save. */
   async restartAfter(damage: Damage): Promise<Restart> {
     const { newest, before } = await this.newestSaves();
@@ -152,9 +157,15 @@ export class DamagedRun {
     return new Map([...this.#losses, ...[...lines].map(([, step, loss]) => [Number(step), Number(loss)] as const)]);
   }
 
-  /** Asks for all bytes to be read, as a user does, and waits for the verdict of the pod. */
-  async #verify({ name }: CheckpointRecord): Promise<string> {
-    const request = `${ANNOTATIONS.verify}=V3 ${new Date().toISOString()}`;
+  /** Has all bytes read, and returns the verdict of the pod. */
+  async #verify(save: CheckpointRecord): Promise<string> {
+    const { verification } = await this.#verifiedByPod(save, 'V3');
+    return `${verification?.verdict}: ${verification?.findings[0]?.message ?? 'nothing found'}`;
+  }
+
+  /** Asks for a verification, as a user does, and waits for the verdict of the pod. */
+  async #verifiedByPod({ name }: CheckpointRecord, level: 'V1' | 'V3'): Promise<CheckpointRecord> {
+    const request = `${ANNOTATIONS.verify}=${level} ${new Date().toISOString()}`;
     await this.#system.plane.kubectl([
       '-n',
       this.#project.name,
@@ -164,14 +175,13 @@ export class DamagedRun {
       request,
       '--overwrite',
     ]);
-    const seen = await waitFor(
+    return await waitFor(
       async () => {
         const record = (await this.#saves()).find((save) => save.name === name);
-        return record?.verification?.by === 'Worker' && record.verification;
+        return record?.verification?.by === 'Worker' && record;
       },
       { what: `the verification of ${name}`, deadlineMs: DEADLINE_MS, intervalMs: 500 },
     );
-    return `${seen.verdict}: ${seen.findings[0]?.message ?? 'nothing found'}`;
   }
 }
 

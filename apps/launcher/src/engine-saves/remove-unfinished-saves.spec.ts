@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { removeUnfinishedSaves } from './remove-unfinished-saves.ts';
@@ -18,6 +18,17 @@ const parse = (file: string): readonly [string, string] => {
   const [path = '', text = 'x'] = file.split('=');
   return [path, text];
 };
+
+/** What stands in a folder, in the order of names, and then the folder: the order in which a removal of it goes. */
+const entriesFirst = (path: string): readonly string[] =>
+  statSync(path).isDirectory()
+    ? [
+        ...readdirSync(path)
+          .toSorted()
+          .map((name) => join(path, name)),
+        path,
+      ]
+    : [path];
 
 describe('unfinished saves', () => {
   let claim = '';
@@ -79,6 +90,36 @@ describe('unfinished saves', () => {
     const removed = await removeUnfinishedSaves(join(claim, 'a/epoch-3-2'), used);
     expect(removed).toHaveLength(isRemoved ? 1 : 0);
     expect(files.map((file) => existsSync(join(claim, parse(file)[0])))).toEqual(files.map(() => !isRemoved));
+  });
+
+  it.each<[engine: string, files: readonly string[]]>([
+    ['TorchTitan', [0, 1, 2].map((rank) => `a/epoch-1/checkpoint/step-20/__${rank}_0.distcp`)],
+    ['Megatron-LM', [`a/epoch-1/iter_0000020/${PART}`, 'a/epoch-1/iter_0000020/common.pt']],
+    [
+      'DeepSpeed',
+      [
+        'bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt=',
+        'bf16_zero_pp_rank_1_mp_rank_00_optim_states.pt',
+        'mp_rank_00_model_states.pt',
+      ].map((file) => `a/epoch-1/global_step20/${file}`),
+    ],
+    ['the Trainer', ['a/epoch-1/checkpoint-20/optimizer.pt=PK\u0003\u0004cut', ...trainerSave(tensors(16))]],
+  ])('of %s are removed whole by the next launcher, wherever the removal was killed', async (_engine, files) => {
+    for (let removals = 0; removals < files.length; removals++) {
+      write(...files);
+      let allowed = removals;
+      const killed = (path: string): Promise<void> => {
+        for (const one of entriesFirst(path)) {
+          if (allowed-- <= 0) return Promise.reject(new Error('killed'));
+          rmSync(one, { recursive: true });
+        }
+        return Promise.resolve();
+      };
+      await expect(removeUnfinishedSaves(join(claim, 'a/epoch-2'), [], killed)).rejects.toThrow('killed');
+      await removeUnfinishedSaves(join(claim, 'a/epoch-2'));
+      const left = readdirSync(claim, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+      expect([removals, left.map(({ name }) => name)]).toEqual([removals, []]);
+    }
   });
 
   it('behind a link stay, and a claim without saves is well', async () => {

@@ -1,6 +1,6 @@
 /** Removes saves that earlier runs of the job began and did not complete, so that they do not fill its claim. */
 import { constants, type Dirent } from 'node:fs';
-import { access, lstat, readdir, rm } from 'node:fs/promises';
+import { access, lstat, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import {
   type EngineFormat,
@@ -18,16 +18,23 @@ import { describeTruncated, filesBelow, textOf, withOpenFile } from '../checkpoi
 /** Folder of a run below the job's own folder, as `saveDirectoryOf` (libs/checkpoint) names it: epoch, and incarnation from the second one. */
 const RUN = /^epoch-(\d{1,9})(?:-(\d{1,9}))?$/;
 const MOST_FOLDERS_DEEP = 4;
+/**
+ * Begins the name of a folder that is being removed. The rest of a save whose removal was killed may no longer prove that the save is unfinished; its name does
+ * that for the next launcher.
+ */
+const BEING_REMOVED = '.coxswain-removed-';
 /** Of a safetensors file, before its header. */
 const LENGTH_BYTES = 8;
 
 /**
  * Removes unfinished saves of earlier runs and returns their folders. `saveDirectory`: the folder of this run. Folders of this run, of later
  * ones and of other jobs stay, and so does what holds one of the `used` directories or lies in it. Links are not followed. Rejects if storage does not answer.
+ * `remove` removes a folder with all that it holds.
  */
 export async function removeUnfinishedSaves(
   saveDirectory: string,
   used: readonly string[] = [],
+  remove: (directory: string) => Promise<void> = (directory) => rm(directory, { recursive: true }),
 ): Promise<readonly string[]> {
   const own = runOf(basename(saveDirectory));
   if (own === undefined) return [];
@@ -36,9 +43,12 @@ export async function removeUnfinishedSaves(
   for (const name of await namesIn(jobDirectory)) {
     const run = runOf(name);
     if (run === undefined || !isBefore(run, own)) continue;
+    for (const half of await leftIn(join(jobDirectory, name))) await remove(half);
     for (const directory of await unfinishedIn(join(jobDirectory, name))) {
       if (used.some((one) => isWithin(one, directory) || isWithin(directory, one))) continue;
-      await rm(directory, { recursive: true });
+      const half = join(dirname(directory), `${BEING_REMOVED}${basename(directory)}`);
+      await rename(directory, half);
+      await remove(half);
       removed.push(directory);
     }
   }
@@ -61,6 +71,18 @@ function isBefore(one: Run, other: Run): boolean {
 
 function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(`${directory}/`);
+}
+
+/** What earlier launchers began to remove in the folder of a run. */
+async function leftIn(runDirectory: string): Promise<readonly string[]> {
+  const folders = new Set(halfWrittenFormats().flatMap((format) => saveLocations(format).map(({ folder }) => folder)));
+  const found: string[] = [];
+  for (const folder of folders) {
+    const directory = join(runDirectory, folder);
+    const names = (await namesIn(directory)).filter((name) => name.startsWith(BEING_REMOVED));
+    found.push(...names.map((name) => join(directory, name)));
+  }
+  return found;
 }
 
 /** Half-written saves in the folder of a run, of every format: the job may have changed its engine since. */
