@@ -280,6 +280,8 @@ describe('the real API server', () => {
         await create(asPrivileged, withClass('high', 'high'));
         await expect(create(asPrivileged, withClass('urgent', 'urgent'))).rejects.toThrow(/may not use/);
         await create(asApi, withClass('by-the-api', 'urgent'));
+        const ofSystem = create(asApi, withClass('system', 'system-node-critical'));
+        await expect(ofSystem).rejects.toThrow(/for pods of Kubernetes itself/);
       });
 
       it('lets others change a job whose class stays', async () => {

@@ -1,5 +1,5 @@
 import { aJobSpec, aPlannedJobSpec } from '@coxswain/api-types/testing';
-import type { DomainErrorCode } from '@coxswain/domain-error';
+import { DomainError, type DomainErrorCode } from '@coxswain/domain-error';
 import { aLayout } from '@coxswain/layout/testing';
 import { codeOf } from '../testing/code-of.ts';
 import { cancelChange, deleteChange, labelChange, resumeChange, suspendChange, urgencyOf } from './job-commands.ts';
@@ -93,6 +93,45 @@ describe('resume', () => {
     ],
   ])('refuses %s', (_what, row, request, want) => {
     expect(codeOf(() => resumeChange(row, request))).toBe(want);
+  });
+});
+
+describe('a resume of a job that has ended', () => {
+  const aSave = (step: number, state: KnownCheckpoint['state'], place: object): KnownCheckpoint => {
+    const of = { jobName: 'tiny-gpt', jobUid: 'uid', epoch: 1, format: 'torch_dcp', layout: wide, bytes: 1 };
+    return { name: `s${step}`, step, state, message: null, spec: { ...of, path: `runs/s${step}`, ...place } };
+  };
+  const saved = (place: object): readonly KnownCheckpoint[] => [
+    aSave(40, 'Damaged', place),
+    aSave(20, 'Complete', place),
+  ];
+  it.each<[string, JobRow['state'], readonly KnownCheckpoint[], string]>([
+    [
+      'names the commands with which another job continues from its newest good checkpoint',
+      'Failed',
+      saved({ claimName: 'claim' }),
+      'job "tiny-gpt" is Failed and cannot be resumed; make another job. To continue from step 20: coxswain checkpoint adopt tiny-gpt-step-20 --claim claim --path runs/s20, then set spec.resumeFrom.from: tiny-gpt-step-20 in the file of the other job',
+    ],
+    [
+      'names its place in a bucket',
+      'Cancelled',
+      saved({ claimName: '', bucket: { uri: 's3://training/llama' } }),
+      'job "tiny-gpt" is Cancelled and cannot be resumed; make another job. To continue from step 20: coxswain checkpoint adopt tiny-gpt-step-20 s3://training/llama/runs/s20, then set spec.resumeFrom.from: tiny-gpt-step-20 in the file of the other job',
+    ],
+    [
+      'names no checkpoint if it has none',
+      'Failed',
+      [],
+      'job "tiny-gpt" is Failed and cannot be resumed; make another job',
+    ],
+    [
+      'names none if it is complete',
+      'Complete',
+      saved({ claimName: 'claim' }),
+      'job "tiny-gpt" is Complete and cannot be resumed; make another job',
+    ],
+  ])('%s', (_sentence, state, known, want) => {
+    expect(() => resumeChange(ended(state), {}, known)).toThrow(new DomainError('ALREADY_FINISHED', want));
   });
 });
 

@@ -36,7 +36,7 @@ export function resumeChange(
   { layout, gpus, from }: JobResume,
   known: readonly KnownCheckpoint[] = [],
 ): DesiredChange {
-  requireUnfinished(row, 'resumed');
+  requireUnfinished(row, 'resumed', known);
   const spec = desiredSpec(row);
   if (spec.cancel) {
     throw new DomainError('CONFLICT', 'the job is being cancelled, which cannot be undone; make another job');
@@ -123,13 +123,27 @@ export function urgencyOf({ labels, ...rest }: DesiredChange): ApplyUrgency {
   return labels !== undefined && Object.keys(rest).length === 0 ? 'describe' : 'run';
 }
 
-function requireUnfinished(row: JobRow, participle: string): void {
+function requireUnfinished(row: JobRow, participle: string, known: readonly KnownCheckpoint[] = []): void {
   if (row.state === 'Deleting') {
     throw new DomainError('CONFLICT', `job "${row.name}" is being deleted and cannot be ${participle}`);
   }
   if (!FINAL_JOB_STATES.has(row.state)) return;
   throw new DomainError(
     'ALREADY_FINISHED',
-    `job "${row.name}" is ${row.state} and cannot be ${participle}; make another job`,
+    `job "${row.name}" is ${row.state} and cannot be ${participle}; make another job${howToContinue(row, known)}`,
   );
 }
+
+/** How another job continues from the newest checkpoint of one that ended without finishing; empty: nothing to continue from is known. */
+function howToContinue({ name, state }: JobRow, known: readonly KnownCheckpoint[]): string {
+  const newest = known.find((one) => one.state === 'Complete' && one.spec !== undefined);
+  if (state === 'Complete' || newest?.spec === undefined) return '';
+  const { claimName = '', bucket, path } = newest.spec;
+  const place = bucket === undefined ? `--claim ${claimName} --path ${path}` : `${bucket.uri}/${path}`;
+  const ending = `-step-${newest.step}`;
+  const adopted = `${name.slice(0, MAX_NAME - ending.length)}${ending}`;
+  return `. To continue from step ${newest.step}: coxswain checkpoint adopt ${adopted} ${place}, then set spec.resumeFrom.from: ${adopted} in the file of the other job`;
+}
+
+/** Of a name that a new Checkpoint gets. */
+const MAX_NAME = 63;

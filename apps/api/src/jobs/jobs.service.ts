@@ -6,6 +6,7 @@ import {
   type JobList,
   type JobOrder,
   type JobPatch,
+  FINAL_JOB_STATES,
   type JobResume,
 } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
@@ -306,7 +307,8 @@ export class JobsService {
 
   /** What a request to begin from a checkpoint is held against, newest first. */
   async #checkpointsOf(sql: Sql, row: JobRow, { from, layout }: JobResume): Promise<readonly KnownCheckpoint[]> {
-    if (from === undefined && layout === undefined) return [];
+    // A job that has ended is refused with the checkpoint from which another one can continue.
+    if (from === undefined && layout === undefined && !FINAL_JOB_STATES.has(row.state)) return [];
     const found = await sql.query<KnownCheckpoint>(
       // No job saved an adopted one, so every job of its namespace may name it.
       `SELECT name, coalesce(contents->>'step', spec->>'step')::float8 AS step, state, message, spec, contents, verification

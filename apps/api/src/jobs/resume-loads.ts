@@ -27,7 +27,9 @@ export interface KnownCheckpoint {
   readonly state: NonNullable<Checkpoint['status']>['state'];
   readonly message: string | null;
   /** Absent: nothing is judged. */
-  readonly spec?: ConvertedPlace & Pick<Checkpoint['spec'], 'format' | 'layout' | 'bytes'>;
+  readonly spec?: ConvertedPlace &
+    Pick<Checkpoint['spec'], 'format' | 'layout' | 'bytes'> &
+    Partial<Pick<Checkpoint['spec'], 'claimName'>>;
   readonly contents?: CheckpointContents | null;
   readonly verification?: NonNullable<Checkpoint['status']>['verification'] | null;
 }

@@ -53,6 +53,7 @@ describe('a PyTorchJob', () => {
     const { job, report } = importJob([aPyTorchJob({ spec, pod: { priorityClassName: 'high' } })]);
     expect(job.spec).toMatchObject({ maxRuntimeSeconds: 7_200, priorityClassName: 'high' });
     expect(job.spec.runtimeRef).toBeUndefined();
+    expect(report.find(({ to }) => to === 'priorityClassName high')?.todo).toContain('PROJECT --add high');
     expect(report.filter(({ to }) => /maxRuntimeSeconds|priorityClassName/.test(to ?? ''))).toHaveLength(2);
   });
 

@@ -33,7 +33,7 @@ export function readRunLimits(
   if (named !== undefined && priorityClassName !== undefined)
     report.changed(named, `priorityClassName ${priorityClassName}`, {
       why: 'its value orders the jobs that wait; it evicts no pod',
-      todo: `an administrator lets the project use it: coxswain project priority-classes PROJECT ${priorityClassName}`,
+      todo: `an administrator lets the project use it: coxswain project priority-classes PROJECT --add ${priorityClassName}`,
     });
   for (const other of classes) if (other !== named) report.left(other, { why: 'a job has one priority class' });
   return {

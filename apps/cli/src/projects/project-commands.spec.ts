@@ -52,13 +52,17 @@ describe('coxswain project', () => {
 
   it.each([
     ['those that are named', 'high urgent', ['high', 'urgent'], 'Jobs of project team-b may name high, urgent.'],
-    ['none', '', [], 'Jobs of project team-b may name none.'],
+    ['none', '--none', [], 'Jobs of project team-b may name none.'],
+    ['more', 'low --add', ['high', 'low'], 'Jobs of project team-b may name high, low.'],
+    ['nothing without classes, and shows them', '', undefined, 'Jobs of project team-b may name high.'],
   ])('priority-classes sets %s', async (_sentence, argv, priorityClasses, want) => {
     const changed = { json: { ...TEAM, priorityClasses } };
+    const before = { json: { ...TEAM, priorityClasses: ['high'] } };
     const { out, asked } = await run(`priority-classes team-b ${argv}`.trim(), {
+      'GET /v1/projects/team-b': before,
       'PATCH /v1/projects/team-b': changed,
     });
-    expect([out, asked?.body]).toEqual([want, { priorityClasses }]);
+    expect([out, asked?.body]).toEqual([want, priorityClasses && { priorityClasses }]);
   });
 
   it('show lists the priority classes of a project that has some', async () => {

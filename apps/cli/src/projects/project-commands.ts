@@ -2,6 +2,7 @@ import { meaningOf } from '@coxswain/api-client';
 import type { Project, ProjectLimit } from '@coxswain/api-types';
 import { formatDuration } from '@coxswain/units';
 import type { Command } from 'commander';
+import { CliError } from '../cli-error.ts';
 import { columns } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
 
@@ -44,10 +45,15 @@ export function addProjectCommands(program: Command, session: Session): void {
 
   project
     .command('priority-classes <name> [classes...]')
-    .description('set which PriorityClasses jobs of a project may name (cluster administrators); without classes: none')
+    .description('show which PriorityClasses jobs of a project may name, or set them (cluster administrators)')
+    .option('--add', 'add the classes to those that the project may use already')
+    .option('--none', 'let the project use none')
     .addHelpText('after', '\nExample:\n  coxswain project priority-classes research high urgent')
-    .action(async (name: string, classes: readonly string[]) => {
-      const changed = await session.connect().updateProject(name, { priorityClasses: [...classes] });
+    .action(async (name: string, classes: readonly string[], options: ClassOptions) => {
+      const api = session.connect();
+      const priorityClasses = await wantedClasses(classes, options, () => api.project(name));
+      const changed =
+        priorityClasses === undefined ? await api.project(name) : await api.updateProject(name, { priorityClasses });
       session.show(changed, (shown) => `Jobs of project ${shown.name} may name ${listedClasses(shown)}.`);
     });
 
@@ -127,6 +133,24 @@ function projectDetails(project: Project, now: Date): string {
     ...((project.priorityClasses ?? []).length === 0 ? [] : [['Priority classes:', listedClasses(project)]]),
     ['Created:', `${age(createdAt, now)} ago`],
   ]);
+}
+
+interface ClassOptions {
+  readonly add?: boolean;
+  readonly none?: boolean;
+}
+
+/** The classes to set; undefined: none were given, so none are changed. */
+async function wantedClasses(
+  classes: readonly string[],
+  { add = false, none = false }: ClassOptions,
+  find: () => Promise<Project>,
+): Promise<string[] | undefined> {
+  if (none && (classes.length > 0 || add)) throw new CliError('--none takes no classes and no --add');
+  if (none) return [];
+  if (classes.length === 0) return undefined;
+  const { priorityClasses = [] } = add ? await find() : {};
+  return [...new Set([...priorityClasses, ...classes])];
 }
 
 function listedClasses({ priorityClasses = [] }: Project): string {

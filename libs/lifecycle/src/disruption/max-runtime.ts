@@ -61,14 +61,15 @@ function heldMs({ startedAt, stoppingAt, endedAt, stage }: Attempt, now: Date): 
 /** Records the time of ended attempts, of which status keeps only the newest, and that the end was announced. */
 export function recordRuntime(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const left = runtimeLeft(record, facts, now);
-  if (left === undefined) return record.runtime === undefined ? record : { ...record, runtime: undefined };
+  // A limit that is taken away and set again counts on, so a recorded time stays.
+  if (left === undefined && record.runtime === undefined) return record;
   const attempt = liveAttempt(record);
   // Between two attempts no attempt records the suspension.
   if (attempt === undefined && facts.suspend)
     return withRuntime(record, { heldSeconds: 0, throughEpoch: record.epoch });
   const { heldSeconds, throughEpoch, announcedAt } = countedTime(record);
   const ended = record.attempts.filter(({ epoch, stage }) => stage === 'Ended' && epoch > throughEpoch);
-  const isNear = left.leftMs <= left.announceAtMs;
+  const isNear = left !== undefined && left.leftMs <= left.announceAtMs;
   const announced = isNear ? (announcedAt ?? (attempt === undefined ? undefined : now.toISOString())) : undefined;
   const endedMs = ended.reduce((sum, one) => sum + heldMs(one, now), 0);
   const counted = {
@@ -96,8 +97,13 @@ export function maxRuntimeDueMs(record: JobRecord, facts: Facts, now: Date): rea
   return [leftMs - announceAtMs, leftMs - saveAtMs, leftMs];
 }
 
+/** What the run used beyond the limit is named from here on: the limit was lowered, or nothing could end the run in time. */
+const BEYOND_MS = MINUTE_MS;
+
 /** `The run has held GPUs for 24 h 0 min, the limit of spec.maxRuntimeSeconds.` */
-export function describeReached({ limitMs }: Pick<RuntimeLeft, 'limitMs'>): string {
+export function describeReached({ limitMs, usedMs }: Pick<RuntimeLeft, 'limitMs' | 'usedMs'>): string {
+  if (usedMs - limitMs >= BEYOND_MS)
+    return `The run has held GPUs for ${formatDuration(usedMs)}, longer than the ${formatDuration(limitMs)} of spec.maxRuntimeSeconds.`;
   return `The run has held GPUs for ${formatDuration(limitMs)}, the limit of spec.maxRuntimeSeconds.`;
 }
 

@@ -150,6 +150,38 @@ describe('a run with a limit of an hour', () => {
     change(world, { maxRuntimeSeconds: 600 });
     until(world, '00:32:00');
     expect(reasonOf(world, 'Failed')).toBe('MaxRuntimeReached');
+    expect(world.job?.status?.summary).toMatch(
+      /^The run has held GPUs for 30 min.*, longer than the 10 min.* of spec\.maxRuntimeSeconds\. /,
+    );
+  });
+
+  it('counts on if the limit is taken away and set again', () => {
+    const world = aWorld({ restartPolicy: { maxRestarts: 9, delaySeconds: 5, inPlace: 'Never' } });
+    until(world, '00:40:00');
+    world.apply({ kind: 'exit', code: 1, pick: 0 });
+    until(world, '00:45:00');
+    const { heldSeconds } = world.job?.status?.runtime ?? {};
+    change(world, { maxRuntimeSeconds: undefined });
+    until(world, '00:50:00');
+    expect(world.job?.status?.runtime).toMatchObject({ heldSeconds, throughEpoch: 1 });
+    expect(reasonOf(world, 'MaxRuntimeNear')).toBeUndefined();
+    change(world, { maxRuntimeSeconds: HOUR });
+    until(world, '01:10:00');
+    expect(world.job?.status).toMatchObject({ epoch: 2, state: 'Failed' });
+  });
+
+  it.each<[string, number, string, (world: World) => void]>([
+    ['before its first step', 60, 'Failed', (world) => void (world.reportsSteps = false)],
+    ['while it stops for a suspension', HOUR, 'Suspended', (world) => world.apply({ kind: 'suspend' })],
+    ['while it stops for a cancel', HOUR, 'Cancelled', (world) => world.apply({ kind: 'cancel' })],
+  ])('ends in its first attempt if the limit is reached %s', (_sentence, maxRuntimeSeconds, state, act) => {
+    const world = aWorld({ maxRuntimeSeconds });
+    if (maxRuntimeSeconds === HOUR) until(world, '00:59:50');
+    act(world);
+    until(world, '01:06:00');
+    expect(world.job?.status).toMatchObject({ state, epoch: 1 });
+    expect(world.pods.filter(({ phase }) => phase === 'Running')).toEqual([]);
+    expect(world.violations).toEqual([]);
   });
 
   it('has no limit without the field, and its status says nothing of it', () => {
