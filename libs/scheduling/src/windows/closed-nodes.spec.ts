@@ -31,6 +31,21 @@ describe('a job that waits', () => {
     expect([...closedNodes(byNode, job, NOW).keys()]).toEqual(want ? ['gpu-1'] : []);
   });
 
+  it('is compared with windows once for a thousand nodes under the same ones', () => {
+    let compared = 0;
+    const counting = {
+      ...window(1),
+      get namespace() {
+        compared += 1;
+        return 'team-a';
+      },
+    };
+    const byNode = new Map(Array.from({ length: 1_000 }, (_, at) => [`gpu-${at}`, [counting]]));
+    expect(closedNodes(byNode, ending(5), NOW).size).toBe(1_000);
+    compared = 0;
+    expect([closedNodes(byNode, ending(5), NOW).size, compared]).toEqual([1_000, 1]);
+  });
+
   it('reads which windows keep it off how many nodes', () => {
     const later = window(8, { name: 'power', namespace: 'team-a' });
     const byNode = new Map([

@@ -2,7 +2,7 @@ import type { PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import type { NodeWindow } from '@coxswain/fabric';
 import { attemptHoldingReservation } from '../reservations/reservations.ts';
 import type { SchedulerView } from '../scheduler-view.ts';
-import { closedNodes, describeClosed } from './closed-nodes.ts';
+import { closedNodes, closingWindows, describeClosed } from './closed-nodes.ts';
 
 /** Nodes that windows of the Fabric keep jobs off, as the scheduler uses them. Windows open and close with the time of day, so nothing is kept. */
 export class NodesInWindows {
@@ -26,8 +26,9 @@ export class NodesInWindows {
 
   /** Equal for jobs that the same windows keep off their nodes; empty for one that no window does. */
   usesOf(jobUid: string): string {
-    const names = [...this.#closedTo(this.#view.job(jobUid)).values()].map(({ name }) => name);
-    return names.length === 0 ? '' : ` off ${[...new Set(names)].toSorted().join(' ')}`;
+    const asked = this.#askFor(this.#view.job(jobUid));
+    const names = asked === undefined ? [] : [...closingWindows(...asked)];
+    return names.length === 0 ? '' : ` off ${names.toSorted().join(' ')}`;
   }
 
   /** Whether no window keeps the job off the placement's nodes. A placement whose attempt is under way is beyond the question. */
@@ -42,9 +43,14 @@ export class NodesInWindows {
   }
 
   #closedTo(job: TrainingJob | undefined): ReadonlyMap<string, NodeWindow> {
+    const asked = this.#askFor(job);
+    return asked === undefined ? NONE : closedNodes(...asked);
+  }
+
+  #askFor(job: TrainingJob | undefined): Parameters<typeof closedNodes> | undefined {
     const windows = this.#view.windows?.();
     const now = this.#view.now?.();
-    return job === undefined || now === undefined || windows === undefined ? NONE : closedNodes(windows, job, now);
+    return job === undefined || now === undefined || windows === undefined ? undefined : [windows, job, now];
   }
 }
 
