@@ -16,7 +16,7 @@ export interface SchedulerView {
   /** Nodes are held, held from another time on, or no longer held for the jobs of these UIDs. Called at once. */
   promisesChanged?(jobUids: readonly string[]): void;
   nodes(): readonly NodeFacts[];
-  /** Windows over nodes, by name of the node; nodes without windows are not in it. Absent: there are none. */
+  /** Windows over nodes, by name of the node; nodes without windows are not in it. The same map until nodes or windows change. Absent: there are none. */
   windows?(): ReadonlyMap<string, readonly NodeWindow[]>;
   /** Nodes kept free for gangs whose nodes fail; undefined: none. */
   reserve(): Reserve | undefined;

@@ -17,6 +17,8 @@ export class StatedFabric {
   #devices: ReadonlyMap<string, readonly DraAttributes[]> = new Map();
   #facts = new WeakMap<NodeFacts, NodeFacts>();
   #windows = new WeakMap<NodeFacts, readonly NodeWindow[]>();
+  /** Windows over all nodes; undefined: nodes or windows have changed since the last question. */
+  #windowsOfAll: ReadonlyMap<string, readonly NodeWindow[]> | undefined;
   readonly #listeners: ((changed: 'nodes' | 'reserve') => void)[] = [];
 
   /** The facts of a node, with stated facts applied. */
@@ -38,11 +40,23 @@ export class StatedFabric {
     return known;
   }
 
-  /** Windows over these nodes, by name; nodes without windows are not in it. */
-  windows(nodes: readonly CachedNode[]): ReadonlyMap<string, readonly NodeWindow[]> {
+  /**
+   * Windows over these nodes, by name; nodes without windows are not in it. The same map until `nodesChanged` or another spec: thousands of waiting jobs
+   * ask in one turn of the event loop, and a cluster may have ten thousand nodes.
+   */
+  windows(nodes: () => readonly CachedNode[]): ReadonlyMap<string, readonly NodeWindow[]> {
     if ((this.#spec.windows ?? []).length === 0) return NO_NODES;
-    const over = nodes.map((node) => [node.metadata.name, this.windowsOf(node)] as const);
-    return new Map(over.filter(([, windows]) => windows.length > 0));
+    this.#windowsOfAll ??= new Map(
+      nodes()
+        .map((node) => [node.metadata.name, this.windowsOf(node)] as const)
+        .filter(([, windows]) => windows.length > 0),
+    );
+    return this.#windowsOfAll;
+  }
+
+  /** Nodes were added or deleted, or their labels changed, so windows may lie over other ones. */
+  nodesChanged(): void {
+    this.#windowsOfAll = undefined;
   }
 
   /** Windows that do not do what their author may think, for these nodes. */
@@ -65,7 +79,10 @@ export class StatedFabric {
       this.#notify('nodes');
     }
     const hasOtherWindows = JSON.stringify(spec.windows) !== JSON.stringify(before.windows);
-    if (hasOtherWindows) this.#windows = new WeakMap();
+    if (hasOtherWindows) {
+      this.#windows = new WeakMap();
+      this.#windowsOfAll = undefined;
+    }
     if (hasOtherWindows || JSON.stringify(spec.reserve) !== JSON.stringify(before.reserve)) this.#notify('reserve');
   }
 

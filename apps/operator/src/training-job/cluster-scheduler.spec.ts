@@ -222,3 +222,23 @@ describe('the fabric', () => {
     expect(scheduler.capacityFor('y').fabric).not.toBe(fabric);
   });
 });
+
+describe('windows of the Fabric', () => {
+  it('are read again when a node gets other labels, and once for all jobs that ask between two changes', () => {
+    const { script, scheduler, job } = aCluster({ epoch: 0, restarts: { total: 0, charged: 0 } });
+    const now = script.clock.now().getTime();
+    const at = (inHours: number): string => new Date(now + inHours * 3_600_000).toISOString();
+    const window = { name: 'firmware', nodeSelector: { rack: 'r1' }, from: at(-1), until: at(1) };
+    script.cache.stated.replace({ windows: [window] });
+    const closed = (): string | undefined => scheduler.closedTo(job.metadata.uid)?.slice(0, 51);
+    expect(closed()).toBeUndefined();
+    script.node('node-b', { labels: { rack: 'r1' } });
+    expect(closed()).toBe('Windows of the Fabric keep this job off 1 node from');
+    const unread = (): never => {
+      throw new Error('the nodes were read again');
+    };
+    expect(script.cache.stated.windows(unread).size).toBe(1);
+    script.cache.stated.replace({});
+    expect(closed()).toBeUndefined();
+  });
+});

@@ -24,6 +24,7 @@ export function createClusterScheduler(
   cache.gpuUsage.onChange((node) => scheduler.gpusChanged(node));
   cache.nodes.onChange((change) => {
     if (change.kind === 'updated' && sameFacts(change.previous, change.object)) return;
+    cache.stated.nodesChanged();
     scheduler.nodeChanged(change.object.metadata.name);
   });
   cache.stated.onChange((changed) => {
@@ -51,7 +52,7 @@ function viewOf(cache: ClusterCache, clock: SchedulerClock): SchedulerView {
       return node === undefined ? undefined : cache.stated.factsOf(node);
     },
     reserve: () => cache.stated.reserve,
-    windows: () => cache.stated.windows(cache.nodes.list()),
+    windows: () => cache.stated.windows(() => cache.nodes.list()),
     gpusUnderPods: (node) => cache.gpuUsage.on(node),
     gpusUnderPodsByNode: () => cache.gpuUsage.snapshot(),
     jobs: () => cache.jobs.cached.list().map((job) => cache.jobs.newest(job)),

@@ -89,10 +89,19 @@ interface Choice {
 
 /** The kept nodes with the time at which they are free now; undefined: they cannot hold the gang any more. */
 function keptNodes({ gpus }: NodePromise, usage: UsageOverTime, nodes: readonly FabricNode[]): Choice | undefined {
-  const byName = new Map(nodes.map((node) => [node.name, node]));
+  const byName = nodesByName(nodes);
   if ([...gpus.keys()].some((name) => byName.get(name)?.usable !== true)) return undefined;
   const startMs = usage.freeFrom(gpus, byName);
   return startMs === undefined ? undefined : { gpus, startMs };
+}
+
+/** A fabric stays the same until its nodes change, and each promise is checked against it. */
+const named = new WeakMap<readonly FabricNode[], ReadonlyMap<string, FabricNode>>();
+
+function nodesByName(nodes: readonly FabricNode[]): ReadonlyMap<string, FabricNode> {
+  const known = named.get(nodes) ?? new Map(nodes.map((node) => [node.name, node]));
+  named.set(nodes, known);
+  return known;
 }
 
 interface Around {
@@ -168,15 +177,9 @@ function toPromise(
     ...(Number.isFinite(latestMs) ? { latest: new Date(latestMs) } : {}),
     restsOn: awaited.some(({ end }) => end.restsOn === 'Assumed') ? 'Assumed' : (last?.end.restsOn ?? 'Measured'),
     awaits: new Map(awaited.map(({ job, end }) => [job.uid, end.at])),
-    beyond: onThese(gpus, new UsageOverTime(input, []).at(startMs)),
+    beyond: new UsageOverTime(input, []).beyond(gpus, startMs),
     promisedAt: before?.promisedAt ?? gang.recorded?.promisedAt ?? now,
     firstStart: before?.firstStart ?? gang.recorded?.firstStart ?? start,
     ...(moved === undefined ? {} : { moved }),
   };
-}
-
-function onThese(nodes: GpusByNode, used: GpusByNode): GpusByNode {
-  return new Map(
-    [...nodes.keys()].flatMap((name) => ((used.get(name) ?? 0) > 0 ? [[name, used.get(name) ?? 0] as const] : [])),
-  );
 }

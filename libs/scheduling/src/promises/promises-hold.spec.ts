@@ -69,6 +69,14 @@ describe('the first in line loses its nodes at once', () => {
   });
 });
 
+it('a job whose pods a full quota refuses keeps no nodes from others', () => {
+  const cluster = aClusterWithHead();
+  cluster.submit({ name: 'next', pods: 1, minutes: 40 });
+  cluster.refusePods('head');
+  expect(cluster.started).toEqual(['long', 'short', 'next']);
+  expect(cluster.promiseFor('head')).toBeUndefined();
+});
+
 describe('a new leader', () => {
   it('places no job that comes later before it knows which nodes were held, and then holds them since the same time', () => {
     const cluster = aClusterWithHead();

@@ -13,6 +13,8 @@ export class UsageOverTime {
   /** Now, and each time at which a job is predicted to end; in order. */
   readonly starts: readonly number[];
   readonly #used: GpusByNode;
+  /** The same without the GPUs of promises. */
+  readonly #usedNow: GpusByNode;
   readonly #holders: readonly Holder[];
 
   constructor({ holders, usedGpus, now }: PromiseInput, promised: readonly GpusByNode[]) {
@@ -20,6 +22,7 @@ export class UsageOverTime {
     const nowMs = now.getTime();
     const ends = this.#holders.map(({ end }) => end.at.getTime()).filter((atMs) => atMs > nowMs);
     this.starts = [...new Set([nowMs, ...ends])];
+    this.#usedNow = usedGpus;
     const used = new Map(usedGpus);
     for (const gpus of promised) for (const [name, count] of gpus) used.set(name, (used.get(name) ?? 0) + count);
     this.#used = used;
@@ -33,6 +36,19 @@ export class UsageOverTime {
       for (const [name, count] of gpus) used.set(name, Math.max(0, (used.get(name) ?? 0) - count));
     }
     return used;
+  }
+
+  /** Others' GPUs on these nodes at that time, without those of promises; nodes without any are not in it. */
+  beyond(nodes: GpusByNode, atMs: number): GpusByNode {
+    const used = new Map([...nodes.keys()].map((name) => [name, this.#usedNow.get(name) ?? 0]));
+    for (const { end, gpus } of this.#holders) {
+      if (end.at.getTime() > atMs) break;
+      for (const [name, count] of gpus) {
+        const before = used.get(name);
+        if (before !== undefined) used.set(name, Math.max(0, before - count));
+      }
+    }
+    return new Map([...used].filter(([, count]) => count > 0));
   }
 
   /** The first time at which all these GPUs are free; undefined: never. */

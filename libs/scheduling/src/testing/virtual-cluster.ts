@@ -116,6 +116,12 @@ export class VirtualCluster {
     this.offer();
   }
 
+  /** The job's turn came, and the cluster refuses its pods, for example because a quota is full. */
+  refusePods(uid: string): void {
+    this.#write(uid, { conditions: [placed('False', 'PodsRefused')] });
+    this.offer();
+  }
+
   /** Time passes until the next end of a job. */
   nextEnd(): void {
     const [next] = [...this.#ends].sort(([, one], [, other]) => one - other);

@@ -132,3 +132,9 @@ it.each<[string, TrainingJob, number, boolean]>([
 ])('%s', (_sentence, job, nowMinutes, want) => {
   expect(isOverdue(job, new Date(iso(nowMinutes)))).toBe(want);
 });
+
+it('a job of the most and longest steps ends at a time that a resource can hold', () => {
+  const longest = [100 * MINUTE, 100 * MINUTE, 100 * MINUTE] as const;
+  const end = predictedEnd(aJob({ attempt: {}, steps: 1_000_000_000, stepMs: longest }), new Date(iso(1)));
+  expect([end.at, end.earliest, end.latest].map((at) => at?.toISOString().slice(0, 4))).toEqual(Array(3).fill('9999'));
+});

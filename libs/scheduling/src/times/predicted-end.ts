@@ -178,8 +178,11 @@ function toEnd({ atMs, earliestMs, latestMs, restsOn }: EndMs, now: Date): Predi
   return { at: notBefore(atMs), earliest: notBefore(earliestMs), latest: notBefore(latestMs), restsOn };
 }
 
-/** The last time that a Date can hold. */
-const MAX_TIME_MS = 8.64e15;
+/**
+ * The last time that a field of a resource can hold. A job may ask for any number of steps, and its end becomes the expected start of the first in
+ * line: the API server rejects a status with a year of five digits.
+ */
+const MAX_TIME_MS = Date.parse('9999-12-31T23:59:59Z');
 
 function parsed(at: string | undefined): number | undefined {
   const ms = Date.parse(at ?? '');
