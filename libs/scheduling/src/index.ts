@@ -13,6 +13,13 @@ export { type QueueFigures, queueFigures } from './order/queue-figures.ts';
 export { isWaitingForCapacity, waitingSince } from './order/waiting-jobs.ts';
 export { isRecordedPlacement, placementSha256 } from './reservations/recorded-placement.ts';
 export { meanStepMs } from './times/step-time.ts';
-export { defaultClass, podClassName, podClassOf, type PriorityClassFacts, priorityOf } from './order/priority.ts';
+export {
+  DEFAULT_PRIORITY,
+  defaultClass,
+  podClassName,
+  podClassOf,
+  type PriorityClassFacts,
+  priorityOf,
+} from './order/priority.ts';
 export { isLongSearch } from './capacity/long-search.ts';
 export type { NodePromise } from './promises/node-promise.ts';
