@@ -78,10 +78,11 @@ function* jobsOfClass(one: JobClass, question: MonthQuestion, busy: BusyHours): 
     const runMs = Math.max(1_000, Math.round(Math.min(drawnMs, leftMs / pods)));
     const isLiar = stream.happens(liars);
     const isUnknown = stream.happens(SHARE_UNKNOWN);
-    const statedMs = (runMs / share) * logNormal(stream, { median: 1, sigma: PREDICTION_SIGMA }) * (isLiar ? 0.1 : 1);
-    const predicted = { runMs: Math.round(statedMs), latestMs: Math.round(statedMs * LATEST_FACTOR) };
+    const statedMs = (runMs / share) * (isLiar ? 0.1 : 1);
+    const predictedMs = statedMs * logNormal(stream, { median: 1, sigma: PREDICTION_SIGMA });
+    const predicted = { runMs: Math.round(predictedMs), latestMs: Math.round(predictedMs * LATEST_FACTOR) };
     const shape = { pods, gpusPerPod: gpusPerNode, priority: 0, ...arrivals.draw(), runMs };
-    yield { uid: '', ...shape, ...(isUnknown ? {} : { predicted }) };
+    yield { uid: '', ...shape, ...(isUnknown ? {} : { predicted, statedMs: Math.round(statedMs) }) };
     leftMs -= pods * runMs;
   }
 }

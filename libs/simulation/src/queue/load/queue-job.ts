@@ -14,6 +14,8 @@ export interface QueueJob {
   readonly runMs: number;
   /** How long it is expected to run, and its latest expected end; absent: unknown. */
   readonly predicted?: { readonly runMs: number; readonly latestMs: number };
+  /** How long the steps that it states really take, which its measured steps show. Absent: only the prediction is known. */
+  readonly statedMs?: number;
 }
 
 /** Nodes with equal numbers of GPUs. */

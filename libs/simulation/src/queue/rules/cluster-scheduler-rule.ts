@@ -1,5 +1,5 @@
 import type { PlacementSpec, TrainingJob } from '@coxswain/api-types';
-import { placeGang } from '@coxswain/fabric';
+import { findNodes } from '@coxswain/fabric';
 import { ClusterScheduler, type GangRequest } from '@coxswain/scheduling';
 import type { QueueCluster, QueueJob, QueuePromise, StartedJob } from '../load/queue-job.ts';
 import type { PassPorts, QueueRule } from './queue-rule.ts';
@@ -7,21 +7,33 @@ import { placedCondition, SchedulerCluster } from './scheduler-cluster.ts';
 
 /** How often the operator reconciles a waiting job without another cause. */
 const RESYNC_MS = 300_000;
+/** Ranks report often; the end that their steps predict moves little in that time. */
+const REPORT_MS = 60_000;
+/** More than the longest time for which the scheduler keeps promises of an older state. */
+const DERIVED_AGAIN_MS = 60_000;
+
+/** The sentences that explain a refusal are left out: they take twice as long as the search, and decide nothing. */
+const NO_NODES = { kind: 'waiting', message: '' } as const;
 
 /** The scheduler of the operator itself, called in the order in which the operator calls it. */
 export class ClusterSchedulerRule implements QueueRule {
   readonly everyMs = RESYNC_MS;
-  readonly #clock = { nowMs: 0 };
+  readonly #clock = { nowMs: 0, spentMs: 0 };
   readonly #cluster: SchedulerCluster;
   readonly #scheduler: ClusterScheduler;
   readonly #jobs = new Map<string, QueueJob>();
   readonly #startedMs = new Map<string, number>();
+  readonly #indexOf: ReadonlyMap<string, number>;
+  #reportedAtMs = 0;
+  /** As the scheduler derived them last. */
+  #promises: readonly QueuePromise[] = [];
   /** UIDs of jobs that were submitted since the last pass. */
   readonly #submitted = new Set<string>();
 
   constructor(cluster: QueueCluster) {
     this.#cluster = new SchedulerCluster(cluster, this.#clock);
     this.#scheduler = new ClusterScheduler(this.#cluster);
+    this.#indexOf = new Map(this.#cluster.names.map((name, index) => [name, index]));
   }
 
   submitted(job: QueueJob, nowMs: number): void {
@@ -45,27 +57,41 @@ export class ClusterSchedulerRule implements QueueRule {
   pass(ports: PassPorts): void {
     this.#clock.nowMs = ports.nowMs;
     this.#reportProgress();
+    this.#derivePromises(ports);
+    ports.promised();
     const offered = ports.measure(() => this.#scheduler.offer('gpus'));
     for (const { metadata } of offered) this.#reconcile(metadata.uid, ports);
     for (const uid of this.#submitted) this.#reconcile(uid, ports);
     this.#submitted.clear();
   }
 
-  /** Today's scheduler promises nothing. */
   promisesOf(): readonly QueuePromise[] {
-    return [];
+    return this.#promises;
+  }
+
+  /** Lets the scheduler derive its promises from the present state, so that the auditor sees what each start changes. */
+  #derivePromises(ports: PassPorts): void {
+    this.#clock.spentMs += DERIVED_AGAIN_MS;
+    const waiting = [...this.#jobs.keys()].filter((uid) => !this.#startedMs.has(uid));
+    const promised = ports.measure(() => waiting.map((uid) => this.#scheduler.promiseFor(uid)));
+    this.#promises = promised.flatMap((promise) => {
+      if (promise === undefined || promise === 'deriving') return [];
+      const nodes = [...promise.gpus.keys()].map((name) => this.#indexOf.get(name) ?? -1);
+      return [{ jobUid: promise.job.uid, startMs: promise.start.getTime(), nodes }];
+    });
   }
 
   #reconcile(uid: string, ports: PassPorts): void {
     const job = this.#jobs.get(uid);
     if (job === undefined || this.#startedMs.has(uid)) return;
     const placement = ports.measure(() => this.#place(job));
-    if (placement === undefined) return this.#wait(uid);
+    if (placement === undefined) return this.#wait(uid, ports);
     this.#startedMs.set(uid, ports.nowMs);
     this.#scheduler.markCreated(uid);
     this.#changed(this.#cluster.start(placement, job.gpusPerPod));
-    const nodes = placement.nodes.map((name) => this.#cluster.names.indexOf(name));
+    const nodes = placement.nodes.map((name) => this.#indexOf.get(name) ?? -1);
     this.#gpusChanged(nodes);
+    this.#derivePromises(ports);
     ports.started({ job, nodes });
   }
 
@@ -76,9 +102,9 @@ export class ClusterSchedulerRule implements QueueRule {
     const request = requestOf(queued, this.#cluster.job(uid));
     if (request === undefined || scheduler.standingRefusal(uid, request) !== undefined) return undefined;
     const { version, ...capacity } = scheduler.capacityFor(uid, request.demand);
-    const outcome = placeGang(request, { ...capacity, usedGpus: capacity.usedGpus });
-    if (outcome.kind !== 'placed') {
-      scheduler.recordRefusal(request, outcome);
+    const found = findNodes(request, { ...capacity, usedGpus: capacity.usedGpus });
+    if (found === undefined) {
+      scheduler.recordRefusal(request, NO_NODES, uid);
       return undefined;
     }
     const placement = {
@@ -87,21 +113,30 @@ export class ClusterSchedulerRule implements QueueRule {
       epoch: 1,
       layout: request.layout,
       worldSize: queued.pods * queued.gpusPerPod,
-      ranksPerPod: outcome.ranksPerPod,
-      nodes: [...outcome.nodes],
+      ranksPerPod: found.ranksPerPod,
+      nodes: [...found.nodes],
     };
     return scheduler.reserve(placement, version) ? placement : undefined;
   }
 
-  #wait(uid: string): void {
+  #wait(uid: string, ports: PassPorts): void {
     const isWaiting = this.#cluster.job(uid)?.status?.conditions !== undefined;
     if (isWaiting) return;
     const condition = placedCondition(this.#cluster.now().toISOString(), 'WaitingForCapacity');
     this.#changed(this.#cluster.write(uid, { conditions: [condition] }));
+    this.#derivePromises(ports);
+    ports.promised();
   }
 
   #reportProgress(): void {
-    for (const [uid, startMs] of this.#startedMs) this.#changed(this.#cluster.reportProgress(uid, { startMs }));
+    const { nowMs } = this.#clock;
+    if (nowMs - this.#reportedAtMs < REPORT_MS) return;
+    this.#reportedAtMs = nowMs;
+    for (const [uid, startMs] of this.#startedMs) {
+      const job = this.#jobs.get(uid);
+      const change = job === undefined ? undefined : this.#cluster.reportProgress(job, startMs);
+      if (change !== undefined) this.#changed(change);
+    }
   }
 
   #changed({ before, after }: { readonly before: TrainingJob; readonly after: TrainingJob }): void {

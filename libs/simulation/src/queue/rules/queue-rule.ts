@@ -7,6 +7,8 @@ export interface PassPorts {
   readonly started: (started: StartedJob) => void;
   /** Runs one decision, so that its cost is measured. */
   readonly measure: <T>(decide: () => T) => T;
+  /** The rule derived its promises again before it started jobs. Later changes of them in this pass are blamed on the jobs that start. */
+  readonly promised: () => void;
 }
 
 /** Decides which jobs start. The driver reports what happens, then asks for a pass. */

@@ -12,7 +12,7 @@ import type { NodeFacts } from '@coxswain/fabric';
 import { placementSha256, type SchedulerView } from '@coxswain/scheduling';
 import type { QueueCluster, QueueJob } from '../load/queue-job.ts';
 
-/** One step of each simulated job. Its declared steps come from its predicted run time. */
+/** One step of each simulated job. Its declared steps come from the time that they take, else from its predicted run time. */
 const STEP_MS = 10_000;
 const NODES_PER_LEAF = 32;
 const LEAVES_PER_SPINE = 4;
@@ -20,6 +20,8 @@ const LEAVES_PER_SPINE = 4;
 /** Moments of virtual time. */
 export interface VirtualClock {
   readonly nowMs: number;
+  /** Time that decisions took. It moves the monotonic clock alone, so that ends and starts keep the time of their event. */
+  readonly spentMs: number;
 }
 
 /** What the real scheduler reads of a simulated cluster. Caches never lag, and pods are bound as soon as their job is placed. */
@@ -44,7 +46,7 @@ export class SchedulerCluster implements SchedulerView {
   }
 
   monotonicMs(): number {
-    return this.#clock.nowMs;
+    return this.#clock.nowMs + this.#clock.spentMs;
   }
 
   nodes(): readonly NodeFacts[] {
@@ -133,13 +135,20 @@ export class SchedulerCluster implements SchedulerView {
     return job;
   }
 
-  /** Status of a running job has its newest step, as ranks report it. */
-  reportProgress(uid: string, { startMs }: { readonly startMs: number }): { before: TrainingJob; after: TrainingJob } {
-    const steps = this.#jobs.get(uid)?.spec.training?.steps;
-    const ranSteps = Math.floor((this.#clock.nowMs - startMs) / STEP_MS);
-    const step = Math.min(ranSteps, steps ?? ranSteps);
-    const eta = steps === undefined ? {} : { totalSteps: steps, etaSeconds: ((steps - step) * STEP_MS) / 1_000 };
-    return this.write(uid, { progress: { step, ...eta, reportedAt: this.now().toISOString() } });
+  /**
+   * Status of a running job has its newest step and when its first steps were taken, as ranks report them. Only jobs whose stated steps have a known
+   * duration take steps; all others have their prediction alone.
+   */
+  reportProgress(
+    { uid, statedMs }: QueueJob,
+    startMs: number,
+  ): { before: TrainingJob; after: TrainingJob } | undefined {
+    const step = Math.floor((this.#clock.nowMs - startMs) / STEP_MS);
+    const [attempt] = this.#jobs.get(uid)?.status?.attempts ?? [];
+    if (statedMs === undefined || step < 2 || attempt === undefined) return undefined;
+    const firstStep = { step: 1, at: new Date(startMs + STEP_MS).toISOString() };
+    const reportedAt = new Date(startMs + step * STEP_MS).toISOString();
+    return this.write(uid, { progress: { step, reportedAt }, attempts: [{ ...attempt, firstStep }] });
   }
 
   #hold(node: string, gpus: number): void {
@@ -191,7 +200,7 @@ function specOf({ pods, gpusPerPod }: QueueJob): TrainingJobSpec {
 function trainingJobOf(job: QueueJob, at: string): TrainingJob {
   const { uid, namespace, predicted } = job;
   const { training, ...spec } = specOf(job);
-  const steps = predicted === undefined ? undefined : Math.max(1, Math.round(predicted.runMs / STEP_MS));
+  const steps = predicted === undefined ? undefined : stepsOf(job, predicted);
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'TrainingJob',
@@ -201,19 +210,25 @@ function trainingJobOf(job: QueueJob, at: string): TrainingJob {
   };
 }
 
+function stepsOf({ statedMs }: QueueJob, { runMs }: NonNullable<QueueJob['predicted']>): number {
+  return Math.max(1, Math.round((statedMs ?? runMs) / STEP_MS));
+}
+
 /** What the planner predicted for the job: a step time whose interval ends at the latest predicted end. */
 function planOf(
   job: QueueJob,
-  { runMs, latestMs }: NonNullable<QueueJob['predicted']>,
+  predicted: NonNullable<QueueJob['predicted']>,
   plannedAt: string,
 ): NonNullable<TrainingJobStatus['plan']> {
+  const { runMs, latestMs } = predicted;
+  const steps = stepsOf(job, predicted);
   return {
     chosenBy: 'User',
     gpus: job.pods * job.gpusPerPod,
     fabric: '',
-    predictedStepMs: STEP_MS,
-    predictedStepLowMs: (STEP_MS * runMs) / latestMs,
-    predictedStepHighMs: (STEP_MS * latestMs) / runMs,
+    predictedStepMs: runMs / steps,
+    predictedStepLowMs: runMs ** 2 / latestMs / steps,
+    predictedStepHighMs: latestMs / steps,
     plannerVersion: 'simulated',
     plannedAt,
   };

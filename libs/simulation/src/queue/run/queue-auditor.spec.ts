@@ -128,3 +128,30 @@ it('a rule that gives nodes twice is caught in a run, and its promises are compa
   expect(audit.counts.nodeGivenTwice).toBeGreaterThan(0);
   expect(audit.promises).toEqual([{ jobUid: 'two', promisedAtMs: 0, promisedStartMs: HOUR_MS, startMs: 2 * HOUR_MS }]);
 });
+
+it.each<[string, { readonly before: number; readonly after: number }, number]>([
+  ['a promise that moves later before a start is not blamed on it', { before: HOUR_MS, after: 0 }, 0],
+  ['a promise that moves later with a start is blamed on it', { before: 0, after: HOUR_MS }, 1],
+])('%s', (_sentence, { before, after }, blamed) => {
+  const real = QUEUE_RULES.fifo.make(FOUR_NODES);
+  let startMs = 0;
+  const planted: QueueRule = {
+    submitted: (job) => real.submitted(job),
+    ended: (started) => real.ended(started),
+    pass: (ports) => {
+      startMs += before;
+      ports.promised();
+      real.pass({
+        ...ports,
+        started: (started) => {
+          startMs += after;
+          ports.started(started);
+          startMs -= after;
+        },
+      });
+    },
+    promisesOf: () => [aPromise({ jobUid: 'gang', startMs, nodes: [3] })],
+  };
+  const report = runToEnd(planted, [aQueueJob({ uid: 'one', pods: 1, submit: 0, run: 2 })]).audit;
+  expect(report.counts.promiseMovedLater).toBe(blamed);
+});

@@ -17,7 +17,7 @@ describe('a day on 32 nodes', () => {
     expect(measures.byPods.map(({ upToPods }) => upToPods)).toEqual([1, 4, 8, 16]);
   });
 
-  it('is judged against EASY with exact ends, and promises that were not made are not judged', () => {
+  it('is judged against EASY with exact ends, and its promises by the starts', () => {
     const measured = (name: 'coxswain' | 'easy-exact') =>
       measureRun(runToEnd(QUEUE_RULES[name].make(cluster), jobs, { cluster }), { cluster, windowMs });
     const bars = barsOf({ coxswain: measured('coxswain'), 'easy-exact': measured('easy-exact') });
@@ -25,7 +25,7 @@ describe('a day on 32 nodes', () => {
       ['mean wait of the largest jobs, h', false],
       ['mean wait of one-node jobs, h', false],
       ['utilisation', false],
-      ['p90 of the error of promises', true],
+      ['p90 of the error of promises', false],
       ['violations', false],
       ['p99 of a decision, ms', false],
     ]);

@@ -92,10 +92,12 @@ class Run {
 
   #pass(nowMs: number): void {
     const { rule } = this.#question;
-    this.#auditor.observe(rule.promisesOf(), nowMs);
     rule.pass({
       nowMs,
       started: (started) => this.#started(started, nowMs),
+      promised: () => {
+        this.#auditor.observe(rule.promisesOf(), nowMs);
+      },
       measure: (decide) => {
         const beganMs = this.#question.stopwatch();
         const decision = decide();
