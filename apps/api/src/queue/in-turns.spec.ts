@@ -23,12 +23,10 @@ describe('computations in turns', () => {
 
   it('go on after one that failed', async () => {
     const turns = new InTurns();
-    // eslint-disable-next-line require-yield -- it fails in its first step
     const failing = turns.run(function* (): InSteps<string> {
       throw new Error('away');
     });
     await expect(failing).rejects.toThrow('away');
-    // eslint-disable-next-line require-yield -- it has one step
     expect(
       await turns.run(function* (): InSteps<string> {
         return 'next';

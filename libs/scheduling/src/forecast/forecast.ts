@@ -86,7 +86,7 @@ function laterOf(atMs: number, latestMs: number | undefined): number | undefined
 }
 
 /** Jobs of one step. */
-const JOBS_OF_STEP = 256;
+const JOBS_OF_STEP = 64;
 
 function* startsOf(
   input: ForecastInput,

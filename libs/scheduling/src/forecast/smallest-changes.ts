@@ -44,6 +44,7 @@ export function* smallestChangesInSteps(
   if (job === undefined || job.isOverQuota === true) return [];
   const ahead = input.waiting.slice(0, place);
   const occupancy = occupancyOf(input);
+  yield;
   function* startWith(changes: Changes, on = occupancy): InSteps<number | undefined> {
     const starts = yield* expectedStartsInSteps({ ...input, waiting: [...ahead, job as WaitingGang], ...changes }, on);
     return starts.at(-1);
