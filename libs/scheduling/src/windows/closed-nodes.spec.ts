@@ -40,7 +40,7 @@ describe('a job that waits', () => {
     ]);
     expect(describeClosed(closedNodes(byNode, ending(20), NOW))).toBe(
       'Windows of the Fabric keep this job off 1 node from 2026-12-01T13:00:00Z until 2026-12-01T19:00:00Z (firmware, maintenance); ' +
-        '2 nodes from 2026-12-01T20:00:00Z until 2026-12-02T02:00:00Z (kept for a project).',
+        '2 nodes from 2026-12-01T20:00:00Z until 2026-12-02T02:00:00Z (power, kept for a project).',
     );
     expect(describeClosed(new Map())).toBeUndefined();
   });

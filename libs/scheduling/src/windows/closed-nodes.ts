@@ -29,10 +29,7 @@ export function closedNodes(
 
 const NONE: ReadonlyMap<string, NodeWindow> = new Map();
 
-/**
- * Windows of {@link closedNodes} in a sentence for the job that waits; undefined: none. A window that is kept for another project has no name there,
- * because its name may say what that project does.
- */
+/** Windows of {@link closedNodes} in a sentence for the job that waits; undefined: none. Names of windows are an administrator's. */
 export function describeClosed(closed: ReadonlyMap<string, NodeWindow>): string | undefined {
   const nodes = new Map<NodeWindow['name'], { readonly window: NodeWindow; readonly count: number }>();
   for (const window of closed.values())
@@ -43,7 +40,7 @@ export function describeClosed(closed: ReadonlyMap<string, NodeWindow>): string 
     .slice(0, SHOWN)
     .map(
       ({ window: { name, fromMs, untilMs, namespace }, count }) =>
-        `${count === 1 ? '1 node' : `${String(count)} nodes`} from ${iso(fromMs)} until ${iso(untilMs)} (${namespace === undefined ? `${name}, maintenance` : 'kept for a project'})`,
+        `${count === 1 ? '1 node' : `${String(count)} nodes`} from ${iso(fromMs)} until ${iso(untilMs)} (${name}, ${namespace === undefined ? 'maintenance' : 'kept for a project'})`,
     );
   const more = all.length > SHOWN ? ` and ${String(all.length - SHOWN)} more windows` : '';
   return `Windows of the Fabric keep this job off ${shown.join('; ')}${more}.`;
