@@ -49,6 +49,7 @@ export {
   type QueueJobName,
   type QueueStart,
   type QueueUse,
+  type QueueWindow,
   type StartChange,
 } from './queue.ts';
 export type { OwnerReference } from './metadata.ts';

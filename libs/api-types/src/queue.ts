@@ -14,6 +14,8 @@ export const MAX_QUEUE_USES = 200;
 
 /** What stops a job from starting now. */
 export const QUEUE_CONSTRAINTS = ['Gpus', 'Nodes', 'Quota', 'JobsAhead', 'Placement'] as const;
+/** Kinds of windows of the Fabric. */
+export const QUEUE_WINDOWS = ['Maintenance', 'Project'] as const;
 /** Changes that are tried on a copy of the cluster. */
 export const START_CHANGES = ['MoreNodes', 'FewerGpus', 'HigherPriority'] as const;
 
@@ -130,6 +132,21 @@ export const PastStarts = z
   .meta({ id: 'PastStarts' });
 export type PastStarts = z.infer<typeof PastStarts>;
 
+/** A time in which nodes are out of service, or kept for a project. */
+export const QueueWindow = z
+  .object({
+    kind: z
+      .enum(QUEUE_WINDOWS)
+      .describe('Maintenance: no job may use the nodes. Project: the nodes are kept for jobs of a project.'),
+    name: z.string().nullable().describe('Null: kept for a project that the caller may not see.'),
+    project: z.string().nullable().describe('Null: maintenance, or a project that the caller may not see.'),
+    from: timestamp,
+    until: timestamp,
+    nodes: counter,
+  })
+  .meta({ id: 'QueueWindow' });
+export type QueueWindow = z.infer<typeof QueueWindow>;
+
 /** Jobs that wait for GPUs, and when they are expected to start. */
 export const Queue = z
   .object({
@@ -150,6 +167,9 @@ export const Queue = z
     timelineUntil: timestamp,
     timeline: z.array(QueueEvent).describe('Soonest first.'),
     hasMoreEvents: z.boolean(),
+    windows: z
+      .array(QueueWindow)
+      .describe('Windows of the Fabric that are not over. The one that begins first is listed first.'),
     use: z.array(QueueUse),
     starts: PastStarts,
   })

@@ -1,10 +1,11 @@
 export { ClusterScheduler } from './cluster-scheduler.ts';
 export type { SchedulerView } from './scheduler-view.ts';
-export { forecastCluster, type ClusterForecast } from './forecast/cluster-forecast.ts';
+export { forecastClusterInSteps, type ClusterForecast } from './forecast/cluster-forecast.ts';
 export type { Constraint } from './forecast/constraint.ts';
 export type { ForecastOfJob } from './forecast/forecast.ts';
 export type { ForecastNode } from './forecast/forecast-input.ts';
-export { smallestChanges, type TriedChange } from './forecast/smallest-changes.ts';
+export { atOnce, type InSteps } from './forecast/in-steps.ts';
+export { smallestChangesInSteps, type TriedChange } from './forecast/smallest-changes.ts';
 export { timeline, type TimelineEvent } from './forecast/timeline.ts';
 export type { GangRequest, NodeQuestion, PlacementRefusal } from './gang-request.ts';
 export { type PodDemand, quotaObstacles, type QuotaObject, quotaSentence } from './capacity/quota-obstacles.ts';

@@ -23,8 +23,8 @@ export interface HoldingJobs {
   readonly hasMore: boolean;
 }
 
-/** Jobs of the scope whose newest attempt has not ended, newest first, with the placement that it recorded; at most as many as the answer holds. */
-export async function holdingJobs(sql: Sql, cluster: Cluster): Promise<HoldingJobs> {
+/** Jobs of the scope whose newest attempt has not ended, newest first, with the placement that it recorded; at most `limit`. */
+export async function holdingJobs(sql: Sql, cluster: Cluster, limit = MAX_FABRIC_JOBS): Promise<HoldingJobs> {
   const found = await sql.query<HoldingRow>(
     `SELECT j.id, p.name AS project, j.name, a.attempt, pl.name AS placement_name, pl.spec
        FROM jobs j
@@ -34,13 +34,13 @@ export async function holdingJobs(sql: Sql, cluster: Cluster): Promise<HoldingJo
        JOIN placements pl ON pl.cluster_id = j.cluster_id AND pl.job_uid = j.uid AND pl.epoch = a.epoch
         AND pl.namespace = j.namespace AND pl.name = a.attempt->>'placement' AND pl.deleted_at IS NULL
       WHERE j.cluster_id = $1 AND j.finished_at IS NULL AND j.deleted_at IS NULL AND a.attempt->>'stage' <> 'Ended'
-      ORDER BY j.created_at DESC, j.id LIMIT ${MAX_FABRIC_JOBS + 1}`,
-    [cluster.id],
+      ORDER BY j.created_at DESC, j.id LIMIT $2`,
+    [cluster.id, limit + 1],
   );
   // Before those are left out whose Placement is somebody else's: there may be others behind them.
-  const hasMore = found.rows.length > MAX_FABRIC_JOBS;
+  const hasMore = found.rows.length > limit;
   const jobs = found.rows
-    .slice(0, MAX_FABRIC_JOBS)
+    .slice(0, limit)
     .filter(({ attempt, placement_name: name, spec }) => isRecordedPlacement({ metadata: { name }, spec }, attempt))
     .map(({ id, project, name, spec }) => ({ id, project, name, placement: spec }));
   return { jobs, hasMore };

@@ -7,10 +7,11 @@ import type { DigestedFabric } from './snapshot-store.ts';
 const OBSERVE_MS = 30_000;
 const island = (name: string): FabricObservation => ({
   fabric: { nodes: [aFabricNode({ island: name })] },
+  windows: new Map(),
   isStale: false,
 });
 const [A, B, C] = [island('a'), island('b'), island('c')];
-const STALE: FabricObservation = { fabric: { nodes: [] }, isStale: true };
+const STALE: FabricObservation = { fabric: { nodes: [] }, windows: new Map(), isStale: true };
 const UNSEEN: FabricObservation = { problem: 'the nodes of the cluster cannot be read' };
 
 /** What was written, look by look: islands that were recorded, with looks that were not; `=`: seen again. */

@@ -1,5 +1,12 @@
-import { FABRIC_NAME, type FabricOverride, FabricSpec } from '@coxswain/api-types';
-import { type Fabric, fabricFromNodes, selectedKeys, withOverrides } from '@coxswain/fabric';
+import { FABRIC_NAME, type FabricOverride, FabricSpec, type FabricWindow } from '@coxswain/api-types';
+import {
+  type Fabric,
+  fabricFromNodes,
+  type NodeWindow,
+  selectedKeys,
+  windowsOfNode,
+  withOverrides,
+} from '@coxswain/fabric';
 import {
   type Clock,
   type KubeClient,
@@ -15,9 +22,15 @@ import { collectionOf, sentenceOf } from '../cluster/resources.ts';
 import { identityOf, NodeWatch } from './node-watch.ts';
 import { SeenDevices } from './seen-devices.ts';
 
-/** What an administrator says of nodes; undefined where this release cannot read it. */
-interface FabricOverrides extends KubeObject {
-  readonly overrides: readonly FabricOverride[] | undefined;
+/** What an administrator says of nodes. */
+interface StatedOfNodes {
+  readonly overrides: readonly FabricOverride[];
+  readonly windows: readonly FabricWindow[];
+}
+
+/** `stated` is undefined where this release cannot read it. */
+interface StatedFabric extends KubeObject {
+  readonly stated: StatedOfNodes | undefined;
 }
 
 /** What a cluster of thousands of nodes says of itself changes many times a second; a picture of it need not. */
@@ -27,8 +40,14 @@ const POLL_MS = 20;
 
 /** The nodes of the cluster, or in a sentence why they are not seen. */
 export type FabricObservation =
-  | { readonly fabric: Fabric; readonly isStale: boolean; readonly problem?: undefined }
+  | (Drawn & { readonly isStale: boolean; readonly problem?: undefined })
   | { readonly problem: string; readonly fabric?: undefined };
+
+/** The nodes, and windows of the Fabric over them by name; nodes without windows are not in it. */
+interface Drawn {
+  readonly fabric: Fabric;
+  readonly windows: ReadonlyMap<string, readonly NodeWindow[]>;
+}
 
 interface Parts {
   readonly kube: Pick<KubeClient, 'list' | 'requestStream'>;
@@ -43,8 +62,8 @@ interface Parts {
  */
 export class SeenNodes {
   readonly #parts: Parts;
-  readonly #fabrics = new ObjectCache<FabricOverrides>();
-  readonly #fabricReflector: Reflector<FabricOverrides>;
+  readonly #fabrics = new ObjectCache<StatedFabric>();
+  readonly #fabricReflector: Reflector<StatedFabric>;
   readonly #devices: SeenDevices;
   #nodes: NodeWatch | undefined;
   /** Keeps other labels, and takes over as soon as it has seen every node. */
@@ -52,8 +71,8 @@ export class SeenNodes {
   #problem: unknown;
   /** Whether reading the Fabric failed. The picture is then drawn without its overrides. */
   #hasTriedFabric = false;
-  #overrides: readonly FabricOverride[] = [];
-  #drawn: { readonly fabric: Fabric; readonly atMs: number } | undefined;
+  #stated: StatedOfNodes = NOTHING_STATED;
+  #drawn: (Drawn & { readonly atMs: number }) | undefined;
   #hasChanged = false;
 
   constructor({ kube, stopping, clock = systemClock }: Omit<Parts, 'clock'> & Partial<Parts>) {
@@ -61,16 +80,16 @@ export class SeenNodes {
     this.#devices = new SeenDevices({ kube, clock, onChange: () => (this.#hasChanged = true) });
     this.#fabrics.onChange((change) => {
       if (change.object.metadata.name === FABRIC_NAME)
-        this.#obey(change.kind === 'deleted' ? [] : change.object.overrides);
+        this.#obey(change.kind === 'deleted' ? NOTHING_STATED : change.object.stated);
     });
-    this.#fabricReflector = new Reflector<FabricOverrides>({
+    this.#fabricReflector = new Reflector<StatedFabric>({
       client: kube,
       clock,
       random: Math.random,
       collectionPath: collectionOf('fabrics'),
       cache: this.#fabrics,
       check: WATCH_CHECK,
-      trim: (fabric) => ({ ...identityOf(fabric), overrides: overridesOf(fabric) }),
+      trim: (fabric) => ({ ...identityOf(fabric), stated: statedIn(fabric) }),
       onError: () => (this.#hasTriedFabric = true),
     });
   }
@@ -82,7 +101,7 @@ export class SeenNodes {
     for (;;) {
       this.#devices.watch();
       const nodes = this.#watch();
-      if (this.#canDraw(nodes)) return { fabric: this.#draw(nodes), isStale: nodes.outageMs() > STALE_MS };
+      if (this.#canDraw(nodes)) return { ...this.#draw(nodes), isStale: nodes.outageMs() > STALE_MS };
       const isLate = stopping.aborted || clock.monotonicMs() >= until;
       // Whom it refuses once it refuses again; whatever else is wrong may pass.
       if (isRefusal(this.#problem) || (isLate && this.#problem !== undefined))
@@ -129,12 +148,12 @@ export class SeenNodes {
     });
   }
 
-  /** Applies overrides. If they cannot be read (undefined), the previous ones stay in effect. */
-  #obey(overrides: readonly FabricOverride[] | undefined): void {
-    if (overrides === undefined || JSON.stringify(overrides) === JSON.stringify(this.#overrides)) return;
-    this.#overrides = overrides;
+  /** Applies overrides and windows. If they cannot be read (undefined), the previous ones stay in effect. */
+  #obey(stated: StatedOfNodes | undefined): void {
+    if (stated === undefined || JSON.stringify(stated) === JSON.stringify(this.#stated)) return;
+    this.#stated = stated;
     this.#hasChanged = true;
-    const keys = selectedKeys(overrides);
+    const keys = selectedKeys([...stated.overrides, ...stated.windows]);
     const kept = (this.#nextNodes ?? this.#nodes)?.keys ?? new Set();
     if ([...keys].every((key) => kept.has(key))) return;
     this.#nextNodes?.end();
@@ -142,16 +161,20 @@ export class SeenNodes {
   }
 
   /** The same object until something else is to be said. */
-  #draw(nodes: NodeWatch): Fabric {
+  #draw(nodes: NodeWatch): Drawn {
     const nowMs = this.#parts.clock.monotonicMs();
     const drawn = this.#drawn;
-    if (drawn !== undefined && (!this.#hasChanged || nowMs - drawn.atMs < RECOMPUTE_MS)) return drawn.fabric;
+    if (drawn !== undefined && (!this.#hasChanged || nowMs - drawn.atMs < RECOMPUTE_MS)) return drawn;
     this.#hasChanged = false;
-    const fabric = fabricFromNodes(
-      nodes.facts().map((facts) => withOverrides(this.#devices.with(facts), this.#overrides)),
-    );
-    this.#drawn = { fabric, atMs: nowMs };
-    return fabric;
+    const { overrides, windows } = this.#stated;
+    const facts = nodes.facts();
+    const over = facts.map((node) => [node.name, windowsOfNode(node, windows)] as const);
+    this.#drawn = {
+      fabric: fabricFromNodes(facts.map((node) => withOverrides(this.#devices.with(node), overrides))),
+      windows: new Map(over.filter(([, ofNode]) => ofNode.length > 0)),
+      atMs: nowMs,
+    };
+    return this.#drawn;
   }
 }
 
@@ -159,7 +182,11 @@ function isRefusal(error: unknown): boolean {
   return error instanceof KubeApiError && (error.status === 401 || error.status === 403);
 }
 
-function overridesOf(fabric: KubeObject): readonly FabricOverride[] | undefined {
+const NOTHING_STATED: StatedOfNodes = { overrides: [], windows: [] };
+
+function statedIn(fabric: KubeObject): StatedOfNodes | undefined {
   const read = FabricSpec.safeParse((fabric as { spec?: unknown }).spec ?? {});
-  return read.success ? (read.data.overrides ?? []) : undefined;
+  if (!read.success) return undefined;
+  const { overrides = [], windows = [] } = read.data;
+  return { overrides, windows };
 }

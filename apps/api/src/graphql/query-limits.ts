@@ -10,8 +10,8 @@ import { type DocumentNode, type FragmentDefinitionNode, Kind, type SelectionSet
 export const MAX_QUERY_DEPTH = 16;
 /** Most words and signs of a document. */
 export const MAX_TOKENS = 3_000;
-/** Most fields, those of a fragment counted each time it is spread. A whole job has about 650, as a layout has 140 and a job shows four. */
-export const MAX_FIELDS = 1_000;
+/** Most fields, those of a fragment counted each time it is spread. A whole plan has about 1,020, a whole job about 650. */
+export const MAX_FIELDS = 1_500;
 /** Most fields at the root: each costs at least one question to the database. */
 export const MAX_ROOT_FIELDS = 10;
 /** Most renamed fields: each can repeat a page of a list, or what is large in each of its items. */

@@ -6,6 +6,7 @@ import { gpuQuota, projectUses } from './project-use.ts';
 import { jobStart, queueAnswer, type QueueAnswerFacts } from './queue-answer.ts';
 import type { RecordedJob } from './queue-records.ts';
 import { type QueueSnapshot, queueSnapshot, smallerSizes } from './queue-snapshot.ts';
+import { QueueSnapshots, type SnapshotSources } from './queue-snapshots.ts';
 
 const NOW = new Date('2026-01-10T12:00:00Z');
 const at = (hours: number): string => new Date(NOW.getTime() + hours * 3_600_000).toISOString();
@@ -62,7 +63,7 @@ function someNodes(): {
 }
 
 const names = new Map([['mine', { id: OURS, name: 'mine', namespace: 'research', project: 'research' }]]);
-const facts: QueueAnswerFacts = { names, use: [], starts: pastStarts([]), limit: 10 };
+const facts: QueueAnswerFacts = { names, use: [], starts: pastStarts([]), projectOf: new Map(), limit: 10 };
 
 describe('the queue as a member sees it', () => {
   it('has every job in order, and names only of jobs that a statement in the scope of the member found', () => {
@@ -109,9 +110,53 @@ describe('the queue as a member sees it', () => {
   });
 });
 
+const changesFor = (uid: string) => new QueueSnapshots({} as SnapshotSources).changes(aSnapshot(), uid);
+
+describe('windows of the Fabric', () => {
+  const hour = (hours: number): number => NOW.getTime() + hours * 3_600_000;
+  const windows = new Map([
+    ['n0', [{ name: 'firmware', fromMs: hour(5), untilMs: hour(7), heldFromMs: 0 }]],
+    ['n1', [{ name: 'secret-launch', fromMs: hour(2), untilMs: hour(3), heldFromMs: 0, namespace: 'rivals' }]],
+    ['n2', [{ name: 'over', fromMs: hour(-2), untilMs: hour(-1), heldFromMs: 0 }]],
+  ]);
+  const answer = (projectOf: ReadonlyMap<string, string>) =>
+    queueAnswer(aSnapshot({ ...someNodes(), windows }), { ...facts, projectOf }).windows;
+  const times = [
+    { from: at(2), until: at(3), nodes: 1 },
+    { from: at(5), until: at(7), nodes: 1 },
+  ].map(({ from, until, nodes }) => ({
+    from: new Date(from).toISOString(),
+    until: new Date(until).toISOString(),
+    nodes,
+  }));
+
+  it('are listed, and one that is kept for another project has neither name nor project', () => {
+    expect(answer(new Map())).toEqual([
+      { kind: 'Project', name: null, project: null, ...times[0] },
+      { kind: 'Maintenance', name: 'firmware', project: null, ...times[1] },
+    ]);
+  });
+
+  it('have their names for members of the project for which they are kept', () => {
+    expect(answer(new Map([['rivals', 'the-rivals']]))[0]).toMatchObject({
+      name: 'secret-launch',
+      project: 'the-rivals',
+    });
+  });
+
+  it('delay jobs that would still run when they begin', () => {
+    const start = (of: Parameters<typeof aSnapshot>[0]) => queueAnswer(aSnapshot(of), facts).items[0]?.start?.at ?? '';
+    const all = ['n0', 'n1', 'n2'];
+    const maintenance = { name: 'power', fromMs: hour(5), untilMs: hour(20), heldFromMs: 0 };
+    const closed = new Map(all.map((name) => [name, [maintenance]]));
+    expect(start({ ...someNodes(), windows: closed })).toBe(at(20));
+    expect(start(someNodes()) < at(6)).toBe(true);
+  });
+});
+
 describe('the start of one job', () => {
-  it('has its place, its constraint, and changes that help', () => {
-    const { place, changes, waitingJobs } = jobStart(aSnapshot(), 'mine', names);
+  it('has its place, its constraint, and changes that help', async () => {
+    const { place, changes, waitingJobs } = jobStart(aSnapshot(), 'mine', { names, tried: await changesFor('mine') });
     expect([place?.position, waitingJobs, place?.job?.name]).toEqual([2, 3, 'mine']);
     expect(changes.map(({ kind, amount, sentence }) => [kind, amount, sentence])).toEqual([
       ['MoreNodes', 3, 'Add 3 empty nodes.'],
@@ -121,9 +166,16 @@ describe('the start of one job', () => {
     expect(JSON.stringify([place, changes])).not.toMatch(/rivals|secret/);
   });
 
+  it('is tried once for all readers of a snapshot', async () => {
+    const [snapshots, snapshot] = [new QueueSnapshots({} as SnapshotSources), aSnapshot()];
+    const [one, other] = await Promise.all([snapshots.changes(snapshot, 'mine'), snapshots.changes(snapshot, 'mine')]);
+    expect(one).toBe(other);
+    expect(await snapshots.changes(snapshot, 'run')).toEqual([]);
+  });
+
   it('is none of a job that does not wait', () => {
-    expect(jobStart(aSnapshot(), 'run', names)).toMatchObject({ place: null, changes: [] });
-    expect(jobStart(aSnapshot(), null, names)).toMatchObject({ place: null, changes: [] });
+    expect(jobStart(aSnapshot(), 'run', { names, tried: [] })).toMatchObject({ place: null, changes: [] });
+    expect(jobStart(aSnapshot(), null, { names, tried: [] })).toMatchObject({ place: null, changes: [] });
   });
 });
 

@@ -9,17 +9,19 @@ import {
   type QueueJobName,
   type QueueStart,
   type QueueUse,
+  type QueueWindow,
 } from '@coxswain/api-types';
 import {
+  type ClusterForecast,
   type ForecastOfJob,
   priorityOf,
-  smallestChanges,
   timeline,
   type TimelineEvent,
+  type TriedChange,
   waitingSince,
 } from '@coxswain/scheduling';
 import { changeSentence, constraintSentence } from './queue-sentences.ts';
-import { type QueueSnapshot, smallerSizes } from './queue-snapshot.ts';
+import type { QueueSnapshot, SnapshotWindow } from './queue-snapshot.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -31,32 +33,52 @@ export interface QueueAnswerFacts {
   readonly names: VisibleNames;
   readonly use: readonly QueueUse[];
   readonly starts: PastStarts;
+  /** Projects that the caller may see, by namespace. */
+  readonly projectOf: ReadonlyMap<string, string>;
   /** Most jobs. */
   readonly limit: number;
 }
 
 /** The queue as the caller may see it. */
-export function queueAnswer(snapshot: QueueSnapshot, { names, use, starts, limit }: QueueAnswerFacts): Queue {
+export function queueAnswer(snapshot: QueueSnapshot, facts: QueueAnswerFacts): Queue {
+  const { names, use, starts, projectOf, limit } = facts;
   const { now, forecast } = snapshot;
   const until = now.getTime() + DAY_MS;
   const waiting = forecast.jobs;
   const events = snapshot.problem === undefined ? timeline(forecast.input, waiting, until) : [];
-  const gpusOf = gpusByUid(snapshot);
+  const byUid = gpusByUid(snapshot);
   return {
     asOf: now.toISOString(),
     totalGpus: snapshot.totalGpus,
     freeGpus: snapshot.freeGpus,
     waitingJobs: waiting.length,
-    waitingGpus: waiting.reduce((sum, { uid }) => sum + (gpusOf.get(uid) ?? 0), 0),
+    waitingGpus: waiting.reduce((sum, { uid }) => sum + (byUid.get(uid) ?? 0), 0),
     oldestWaitSeconds: oldestWaitSeconds(snapshot),
     problem: snapshot.problem ?? null,
-    items: shown(waiting, names, limit).map((job) => queueJob(job, { snapshot, names, gpusOf })),
+    items: shown(waiting, names, limit).map((job) => queueJob(job, { snapshot, names, byUid })),
     hasMore: waiting.length > limit,
     timelineUntil: new Date(until).toISOString(),
     timeline: shown(events, names, MAX_QUEUE_EVENTS).map((event) => queueEvent(event, names)),
     hasMoreEvents: events.length > MAX_QUEUE_EVENTS,
+    windows: snapshot.windows.map((window) => queueWindow(window, projectOf)),
     use: use.slice(0, MAX_QUEUE_USES),
     starts,
+  };
+}
+
+/** A window that is kept for a project has no name for anybody who may not see that project. */
+function queueWindow(
+  { window: { name, fromMs, untilMs, namespace }, nodes }: SnapshotWindow,
+  projectOf: ReadonlyMap<string, string>,
+): QueueWindow {
+  const project = projectOf.get(namespace ?? '') ?? null;
+  return {
+    kind: namespace === undefined ? 'Maintenance' : 'Project',
+    name: namespace === undefined || project !== null ? name : null,
+    project,
+    from: iso(fromMs),
+    until: iso(untilMs),
+    nodes,
   };
 }
 
@@ -66,7 +88,11 @@ export function uidsOf({ forecast: { input } }: QueueSnapshot): readonly string[
 }
 
 /** When that job starts, and what would let it start earlier. */
-export function jobStart(snapshot: QueueSnapshot, uid: string | null, names: VisibleNames): JobStart {
+export function jobStart(
+  snapshot: QueueSnapshot,
+  uid: string | null,
+  { names, tried }: { readonly names: VisibleNames; readonly tried: readonly TriedChange[] },
+): JobStart {
   const { forecast, jobs, problem } = snapshot;
   const of = forecast.jobs.find((job) => job.uid === uid);
   const recorded = jobs.get(uid ?? '')?.job;
@@ -76,13 +102,12 @@ export function jobStart(snapshot: QueueSnapshot, uid: string | null, names: Vis
     problem: of === undefined ? null : (problem ?? null),
   };
   if (of === undefined || recorded === undefined) return { ...shared, place: null, changes: [] };
-  const gpusOf = gpusByUid(snapshot);
-  const gpus = gpusOf.get(of.uid) ?? 0;
-  const changes = problem === undefined ? smallestChanges(forecast.input, of.uid, smallerSizes(recorded, gpus)) : [];
+  const byUid = gpusByUid(snapshot);
+  const gpus = byUid.get(of.uid) ?? 0;
   return {
     ...shared,
-    place: queueJob(of, { snapshot, names, gpusOf }),
-    changes: changes.map((change) => ({
+    place: queueJob(of, { snapshot, names, byUid }),
+    changes: tried.map((change) => ({
       kind: change.kind,
       amount: change.amount,
       gpuType: change.gpuType ?? null,
@@ -118,7 +143,12 @@ function shown<T extends { readonly uid: string }>(
 }
 
 function gpusByUid({ forecast: { input } }: QueueSnapshot): ReadonlyMap<string, number> {
-  return new Map(input.waiting.map(({ uid, parts }) => [uid, parts.reduce((sum, { gpus }) => sum + gpus, 0)]));
+  return new Map(input.waiting.map((gang) => [gang.uid, gpusOf(gang)]));
+}
+
+/** GPUs that a job asks for; 0: it does not wait. */
+export function gpusOf(gang: ClusterForecast['input']['waiting'][number] | undefined): number {
+  return (gang?.parts ?? []).reduce((sum, { gpus }) => sum + gpus, 0);
 }
 
 function queueJob(
@@ -126,10 +156,10 @@ function queueJob(
   about: {
     readonly snapshot: QueueSnapshot;
     readonly names: VisibleNames;
-    readonly gpusOf: ReadonlyMap<string, number>;
+    readonly byUid: ReadonlyMap<string, number>;
   },
 ): QueueJob {
-  const { snapshot, names, gpusOf } = about;
+  const { snapshot, names, byUid } = about;
   const job = snapshot.jobs.get(of.uid)?.job;
   const { kind, gpuType, needed, free } = of.constraint;
   const sentence = snapshot.problem ?? constraintSentence(of.constraint, of.position === 1);
@@ -137,7 +167,7 @@ function queueJob(
     position: of.position,
     job: names.get(of.uid) ?? null,
     priority: job === undefined ? 0 : priorityOf(job),
-    gpus: gpusOf.get(of.uid) ?? 0,
+    gpus: byUid.get(of.uid) ?? 0,
     waitingSince: job === undefined ? snapshot.now.toISOString() : waitingSince(job),
     start: of.start === undefined || snapshot.problem !== undefined ? null : queueStart(of.start),
     constraint: { kind, gpuType: gpuType ?? null, needed, free, sentence },

@@ -52,7 +52,7 @@ export class QueueRecords {
   async read(): Promise<QueueState> {
     const [jobs, held, served] = await Promise.all([
       this.#database.query<Row>(UNFINISHED, [this.#cluster.id]),
-      holdingJobs(this.#database, this.#cluster),
+      holdingJobs(this.#database, this.#cluster, MAX_JOBS),
       this.#database.query<{ namespace: string; started_at: string }>(SERVED, [this.#cluster.id]),
     ]);
     return {

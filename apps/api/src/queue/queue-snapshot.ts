@@ -1,8 +1,15 @@
 import { effectiveLayout, type GpuCounts, type TrainingJob } from '@coxswain/api-types';
-import type { Fabric } from '@coxswain/fabric';
+import type { Fabric, NodeWindow } from '@coxswain/fabric';
 import { type ParallelLayout, worldSize } from '@coxswain/layout';
 import { gpuOf } from '@coxswain/planner/presets';
-import { type ClusterForecast, forecastCluster, type ForecastNode, servingsOf } from '@coxswain/scheduling';
+import {
+  atOnce,
+  type ClusterForecast,
+  forecastClusterInSteps,
+  type ForecastNode,
+  type InSteps,
+  servingsOf,
+} from '@coxswain/scheduling';
 import type { QueueState, RecordedJob } from './queue-records.ts';
 
 /** Everything about the queue at one moment, of all projects. No name is in it. */
@@ -15,6 +22,14 @@ export interface QueueSnapshot {
   readonly jobs: ReadonlyMap<string, RecordedJob>;
   readonly totalGpus: number;
   readonly freeGpus: number;
+  /** Windows of the Fabric that are not over, the one that begins first first. */
+  readonly windows: readonly SnapshotWindow[];
+}
+
+/** A window of the Fabric, and over how many nodes it is. */
+export interface SnapshotWindow {
+  readonly window: NodeWindow;
+  readonly nodes: number;
 }
 
 /** What a snapshot is computed from. */
@@ -22,7 +37,13 @@ export interface SnapshotFacts {
   readonly now: Date;
   readonly state: QueueState;
   /** The nodes, or why they are not known. */
-  readonly nodes: { readonly fabric: Fabric; readonly problem?: undefined } | { readonly problem: string };
+  readonly nodes:
+    | {
+        readonly fabric: Fabric;
+        readonly windows?: ReadonlyMap<string, readonly NodeWindow[]>;
+        readonly problem?: undefined;
+      }
+    | { readonly problem: string };
   /** undefined: the operator has not counted them. */
   readonly gpus: GpuCounts | undefined;
 }
@@ -35,21 +56,30 @@ const NODES_UNKNOWN =
   'The API cannot read the nodes of the cluster. Administrators find the reason on the page Fabric.';
 
 /** Computes the snapshot. */
-export function queueSnapshot({ now, state, nodes, gpus }: SnapshotFacts): QueueSnapshot {
+export function queueSnapshot(facts: SnapshotFacts): QueueSnapshot {
+  return atOnce(queueSnapshotInSteps(facts));
+}
+
+/** The same in steps of a few milliseconds. */
+export function* queueSnapshotInSteps({ now, state, nodes, gpus }: SnapshotFacts): InSteps<QueueSnapshot> {
   const usable = nodes.problem === undefined ? usableNodes(nodes.fabric) : [];
-  const types = [...new Set(usable.map(({ type }) => type))];
-  const jobs = state.jobs.map((recorded) => ({ ...recorded, job: withTypeOfNodes(recorded.job, types) }));
+  const windows = nodes.problem === undefined ? (nodes.windows ?? new Map<string, never>()) : new Map<string, never>();
+  const typesOf = typesByPreset(usable);
+  yield;
+  const jobs = state.jobs.map((recorded) => ({ ...recorded, job: withTypeOfNodes(recorded.job, typesOf) }));
+  yield;
   const placed = jobs.flatMap(({ id, job }) => {
     const pods = state.pods.get(id);
     return pods === undefined ? [] : [{ job, pods }];
   });
-  const forecast = forecastCluster({
+  const forecast = yield* forecastClusterInSteps({
     now,
     nodes: usable,
     placed,
     waiting: jobs.filter(({ id }) => !state.pods.has(id)).map(({ job }) => job),
     servings: servingsOf([...state.servedAt].map(([namespace, startedAt]) => servedJob(namespace, startedAt))),
     freeGpus: gpus === undefined ? undefined : new Map(gpus.types.map(({ type, free }) => [type, free])),
+    windows,
   });
   const total = usable.reduce((sum, node) => sum + node.gpus, 0);
   const held = placed.flatMap(({ pods }) => pods).reduce((sum, pod) => sum + pod.gpus, 0);
@@ -60,7 +90,16 @@ export function queueSnapshot({ now, state, nodes, gpus }: SnapshotFacts): Queue
     jobs: new Map(jobs.map((recorded) => [recorded.job.metadata.uid, recorded])),
     totalGpus: gpus?.total ?? total,
     freeGpus: gpus?.free ?? Math.max(0, total - held),
+    windows: windowsOf(windows, now),
   };
+}
+
+function windowsOf(byNode: ReadonlyMap<string, readonly NodeWindow[]>, now: Date): readonly SnapshotWindow[] {
+  const byName = Map.groupBy([...byNode.values()].flat(), ({ name }) => name);
+  return [...byName.values()]
+    .flatMap((same) => (same[0] === undefined ? [] : [{ window: same[0], nodes: same.length }]))
+    .filter(({ window }) => window.untilMs > now.getTime())
+    .toSorted((one, other) => one.window.fromMs - other.window.fromMs);
 }
 
 function usableNodes({ nodes }: Fabric): readonly ForecastNode[] {
@@ -75,12 +114,24 @@ function servedJob(namespace: string, startedAt: string): TrainingJob {
 }
 
 /** A plan names a GPU as the planner does; nodes as their labels do. Where one type of node has that GPU, the plan gets its name. */
-function withTypeOfNodes(job: TrainingJob, types: readonly string[]): TrainingJob {
+function withTypeOfNodes(job: TrainingJob, { types, byPreset }: NodeTypes): TrainingJob {
   const { plan } = job.status ?? {};
-  if (job.status === undefined || plan?.gpuType === undefined || types.includes(plan.gpuType)) return job;
-  const [only, ...others] = types.filter((type) => presetOf(type) === plan.gpuType);
+  if (job.status === undefined || plan?.gpuType === undefined || types.has(plan.gpuType)) return job;
+  const [only, ...others] = byPreset.get(plan.gpuType) ?? [];
   if (only === undefined || others.length > 0) return job;
   return { ...job, status: { ...job.status, plan: { ...plan, gpuType: only } } };
+}
+
+/** Types of the nodes, and those that are each GPU of the planner. */
+interface NodeTypes {
+  readonly types: ReadonlySet<string>;
+  readonly byPreset: ReadonlyMap<string | undefined, readonly string[]>;
+}
+
+/** Once for all jobs: what an unknown type resembles takes long to find. */
+function typesByPreset(nodes: readonly ForecastNode[]): NodeTypes {
+  const types = new Set(nodes.map(({ type }) => type));
+  return { types, byPreset: Map.groupBy(types, presetOf) };
 }
 
 function presetOf(type: string): string | undefined {

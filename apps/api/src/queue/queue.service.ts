@@ -59,7 +59,10 @@ export class QueueService {
     });
     const quotas = await this.#quotas(projects.flatMap(({ namespaces }) => namespaces));
     const use = projectUses(snapshot, projects, (namespace) => quotas.get(namespace));
-    return queueAnswer(snapshot, { names, use, starts, limit });
+    const projectOf = new Map(
+      projects.flatMap(({ name, namespaces }) => namespaces.map((one) => [one, name] as const)),
+    );
+    return queueAnswer(snapshot, { names, use, starts, projectOf, limit });
   }
 
   async ofJob(principal: Principal, address: JobAddress): Promise<JobStart> {
@@ -67,7 +70,8 @@ export class QueueService {
     const snapshot = await this.#snapshots.newest();
     const { id, name, namespace, project_name: project, uid } = row;
     const names = new Map(uid === null ? [] : [[uid, { id, name, namespace, project }]]);
-    return jobStart(snapshot, uid, names);
+    const tried = uid === null ? [] : await this.#snapshots.changes(snapshot, uid);
+    return jobStart(snapshot, uid, { names, tried });
   }
 
   async #names(

@@ -27,13 +27,26 @@ const starts = {
 const aQueue = (changes: Partial<Queue> = {}): Queue => ({
   ...{ asOf: AS_OF, totalGpus: 128, freeGpus: 8, waitingJobs: 2, waitingGpus: 72, oldestWaitSeconds: 10_800 },
   ...{ problem: null, items: [mine, other], hasMore: false, timelineUntil: '2026-01-11T00:00:00.000Z', timeline: [] },
-  ...{ hasMoreEvents: false, use: [], starts },
+  ...{ hasMoreEvents: false, windows: [], use: [], starts },
   ...changes,
 });
 const ask = (argv: string, queue: Queue) =>
   runCommand(argv, { 'GET /v1/projects/research/queue': { json: queue }, 'GET /v1/projects/-/queue': { json: queue } });
 
 describe('coxswain queue', () => {
+  it('lists windows of the Fabric, one that is kept for another project without its name', async () => {
+    const time = { from: AS_OF, until: '2026-01-10T06:00:00.000Z' };
+    const windows = [
+      { kind: 'Maintenance', name: 'firmware', project: null, ...time, nodes: 1 },
+      { kind: 'Project', name: null, project: null, ...time, nodes: 4 },
+    ] as const;
+    const { out } = await ask('queue', aQueue({ waitingJobs: 0, items: [], windows: [...windows] }));
+    expect(out.split('\n').slice(1)).toEqual([
+      `1 node is in maintenance (firmware) from ${AS_OF} until 2026-01-10T06:00:00.000Z.`,
+      `4 nodes are kept for a project from ${AS_OF} until 2026-01-10T06:00:00.000Z.`,
+    ]);
+  });
+
   it('lists jobs in order, those of other projects without names', async () => {
     const { code, out } = await ask('queue', aQueue());
     expect([code, out]).toEqual([

@@ -1,4 +1,4 @@
-import { MAX_QUEUE_JOBS, type Queue, type QueueJob, type QueueStart } from '@coxswain/api-types';
+import { MAX_QUEUE_JOBS, type Queue, type QueueJob, type QueueStart, type QueueWindow } from '@coxswain/api-types';
 import { formatCount, formatDuration } from '@coxswain/units';
 import type { Command } from 'commander';
 import { wholeNumber } from '../options/whole-number.ts';
@@ -45,16 +45,24 @@ const queueColumns = ({ asOf }: Queue): readonly FittedColumn<QueueJob>[] => [
 ];
 
 function queueText(queue: Queue, widthColumns: number | undefined): string {
-  const { items, waitingJobs, waitingGpus, freeGpus, totalGpus, problem, hasMore } = queue;
+  const { items, waitingJobs, waitingGpus, freeGpus, totalGpus, problem, hasMore, windows } = queue;
   const free = `${freeGpus} of ${formatCount(totalGpus, 'GPU')} are free.`;
-  if (waitingJobs === 0) return `No job waits for GPUs. ${free}`;
+  if (waitingJobs === 0) return [`No job waits for GPUs. ${free}`, ...windows.map(windowLine)].join('\n');
   return [
     `${formatCount(waitingJobs, 'job')} ${waitingJobs === 1 ? 'waits' : 'wait'} for ${formatCount(waitingGpus, 'GPU')}; ${free}`,
     ...(problem === null ? [] : [`No start is predicted: ${problem}`]),
     '',
     fittedTable(queueColumns(queue), items, widthColumns),
     ...(hasMore ? ['', `${items.length} jobs are listed; --limit ${MAX_QUEUE_JOBS} lists more.`] : []),
+    ...(windows.length > 0 ? ['', ...windows.map(windowLine)] : []),
   ].join('\n');
+}
+
+/** `3 nodes are in maintenance (firmware) from ... until ...`. */
+function windowLine({ kind, name, project, from, until, nodes }: QueueWindow): string {
+  const ofProject = project === null ? 'kept for a project' : `kept for project ${project}`;
+  const what = kind === 'Maintenance' ? 'in maintenance' : ofProject;
+  return `${formatCount(nodes, 'node')} ${nodes === 1 ? 'is' : 'are'} ${what}${name === null ? '' : ` (${name})`} from ${from} until ${until}.`;
 }
 
 /** `in 2 h 5 min, held`: nodes are held for the job. */

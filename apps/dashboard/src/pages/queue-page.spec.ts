@@ -26,7 +26,7 @@ const USE = { project: 'research', heldGpus: 96, waitingJobs: 1, waitingGpus: 1_
 const queue = (changes: Partial<Queue> = {}): Queue => ({
   ...{ asOf: AS_OF, totalGpus: 2_048, freeGpus: 8, waitingJobs: 2, waitingGpus: 1_032, oldestWaitSeconds: 10_800 },
   ...{ problem: null, items: [mine, { ...mine, position: 2, job: null, start: null }], hasMore: false },
-  ...{ timelineUntil: '2026-01-11T00:00:00.000Z', timeline: [event], hasMoreEvents: false, starts },
+  ...{ timelineUntil: '2026-01-11T00:00:00.000Z', timeline: [event], hasMoreEvents: false, windows: [], starts },
   use: [USE],
   ...changes,
 });
@@ -56,6 +56,13 @@ it.each<[string, unknown, string]>([
     'has a start on held nodes',
     queue({ timeline: [{ ...event, kind: 'Start', nodesHeld: true }] }),
     'starts on held nodes, 512 GPUs',
+  ],
+  [
+    'has windows',
+    queue({
+      windows: [{ kind: 'Project', name: null, project: null, from: start.at, until: start.latest, nodes: 3 }],
+    }),
+    'kept for a project in 2 h 0 min',
   ],
   ['has use against quota', queue(), 'research 96 of 128'],
   ['has use without a quota', queue({ use: [{ ...USE, quotaGpus: null }] }), 'research 96 no quota'],

@@ -4,6 +4,7 @@ import { type ReactNode, useState } from 'react';
 import { QueuePastStarts, QueueUses } from '../components/queue-figures.tsx';
 import { QueueOrder } from '../components/queue-order.tsx';
 import { QueueTimeline } from '../components/queue-timeline.tsx';
+import { QueueWindows } from '../components/queue-windows.tsx';
 import { projectsOf } from '../projects-of.ts';
 import { queueSentence } from '../queue/queue-words.ts';
 import { useSession } from '../session.tsx';
@@ -71,6 +72,12 @@ function Sections({ queue }: { readonly queue: Queue }): ReactNode {
         <h2>Next 24 hours</h2>
         <QueueTimeline queue={queue} />
       </section>
+      {queue.windows.length > 0 && (
+        <section className="panel scroll">
+          <h2>Windows</h2>
+          <QueueWindows queue={queue} />
+        </section>
+      )}
       <div className="columns">
         <section className="panel scroll">
           <h2>Use of each project</h2>

@@ -8,6 +8,7 @@ import {
   restsOnWords,
   untilWords,
   useWords,
+  windowWords,
 } from './queue-words.ts';
 
 const AS_OF = '2026-01-10T00:00:00Z';
@@ -51,6 +52,7 @@ describe('the bar of an interval', () => {
 
 const queue = { waitingJobs: 2, waitingGpus: 72, freeGpus: 1, totalGpus: 128, oldestWaitSeconds: 10_800 } as Queue;
 const use: QueueUse = { project: 'a', heldGpus: 96, waitingJobs: 0, waitingGpus: 0, quotaGpus: 1_024 };
+const window = { kind: 'Maintenance', name: 'firmware', project: null, from: AS_OF, until: AS_OF, nodes: 1 } as const;
 const starts: PastStarts = {
   ...{ count: 3, medianErrorSeconds: 60, p90ErrorSeconds: 3_600, medianErrorPct: 2, p90ErrorPct: 20.4, items: [] },
 };
@@ -83,6 +85,13 @@ it.each<[string, string, string]>([
   ['what a time rests on', restsOnWords({ restsOn: 'Measured' }), 'from measured steps'],
   ['what a start now rests on', restsOnWords({ restsOn: null }), ''],
   ['use against a quota', useWords(use), '96 of 1,024'],
+  ['maintenance', windowWords(window), 'firmware: maintenance'],
+  [
+    'a window of the project',
+    windowWords({ ...window, kind: 'Project', project: 'a' }),
+    'firmware: kept for project a',
+  ],
+  ['a window of another project', windowWords({ ...window, kind: 'Project', name: null }), 'kept for a project'],
   ['use without a quota', useWords({ ...use, quotaGpus: null }), '96'],
   [
     'past starts',

@@ -1,4 +1,4 @@
-import type { PastStarts, Queue, QueueStart, QueueUse } from '@coxswain/api-types';
+import type { PastStarts, Queue, QueueStart, QueueUse, QueueWindow } from '@coxswain/api-types';
 import { formatCount, formatDuration } from '@coxswain/units';
 
 /** What an expected time rests on, in words. */
@@ -35,6 +35,12 @@ export function intervalWords({ earliest, latest }: Pick<QueueStart, 'earliest' 
   const after = (at: string): string => formatDuration(Math.max(0, Date.parse(at) - Date.parse(asOf)));
   if (latest === null) return `not before ${after(earliest)}, no latest time is known`;
   return earliest === latest ? '' : `between ${after(earliest)} and ${after(latest)}`;
+}
+
+/** `firmware: maintenance`, `launch: kept for project research`, `kept for a project`. */
+export function windowWords({ kind, name, project }: QueueWindow): string {
+  if (kind === 'Maintenance') return `${name ?? ''}: maintenance`;
+  return name === null ? 'kept for a project' : `${name}: kept for project ${project ?? ''}`;
 }
 
 /** `96 of 128`, or without a quota `96`. */

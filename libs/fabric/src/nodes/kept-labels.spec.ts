@@ -24,7 +24,7 @@ describe('of the labels of a node', () => {
   });
 
   it('only those that say where it sits are kept for a picture, and those that overrides choose nodes by', () => {
-    const keys = selectedKeys([{ nodeSelector: { 'example.com/rack': 'r1' } }, { nodes: ['n'], island: 'ib' }]);
+    const keys = selectedKeys([{ nodeSelector: { 'example.com/rack': 'r1' } }, { nodes: ['n'] }]);
     const facts = factsOf({ ...PLACE, 'example.com/rack': 'r2', 'example.com/owner': 'me' });
     expect(withFabricLabels(facts, keys).labels).toEqual({ ...PLACE, 'example.com/rack': 'r2' });
     expect(withFabricLabels(facts, new Set()).labels).toEqual(PLACE);

@@ -33,7 +33,9 @@ export function withFabricLabels(facts: NodeFacts, alsoKeys: ReadonlySet<string>
 }
 
 /** Labels that overrides choose nodes by. */
-export function selectedKeys(overrides: readonly FabricOverride[]): ReadonlySet<string> {
+export function selectedKeys(
+  overrides: readonly Pick<FabricOverride, 'nodeSelector' | 'nodes'>[],
+): ReadonlySet<string> {
   return new Set(overrides.flatMap(({ nodeSelector = {} }) => Object.keys(nodeSelector)));
 }
 

@@ -93,6 +93,12 @@ export class CapacityProfile {
     this.#restsOn.set(endMs, known === undefined ? restsOn : leastSure(known, restsOn));
   }
 
+  /** Closes nodes from one moment to another, or with a negative need opens them again. Both are exact, so that one undoes the other. */
+  close(need: Need, fromMs: number, untilMs: number): void {
+    const first = this.#cut(Math.max(fromMs, this.#times[0] ?? fromMs));
+    this.#takeBetween(need, first, this.#cut(untilMs));
+  }
+
   /** What the moment rests on at which capacity becomes free; undefined: nothing becomes free then. */
   restsOnAt(atMs: number): EndBasis | undefined {
     return this.#restsOn.get(atMs);

@@ -1,7 +1,9 @@
 import { effectiveLayout, findCondition, gpuCount, type TrainingJob } from '@coxswain/api-types';
+import type { NodeWindow } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
 import { isWaitingForCapacity } from '../order/waiting-jobs.ts';
-import { type ForecastOfJob, forecast } from './forecast.ts';
+import { closedTimes } from './closed-times.ts';
+import { type ForecastOfJob, forecastInSteps } from './forecast.ts';
 import type {
   ForecastInput,
   ForecastNode,
@@ -10,6 +12,7 @@ import type {
   RunningGang,
   WaitingGang,
 } from './forecast-input.ts';
+import { atOnce, type InSteps } from './in-steps.ts';
 import { inOrder, type Servings } from '../order/in-order.ts';
 import { type PredictedEnd, predictedEnd } from '../times/predicted-end.ts';
 
@@ -29,6 +32,8 @@ export interface RecordedCluster {
   readonly servings: Servings;
   /** GPUs of the cluster that are free, by type, as the operator counted them. Absent: not known, and only jobs are taken to hold GPUs. */
   readonly freeGpus?: ReadonlyMap<string, number> | undefined;
+  /** Windows of the Fabric over nodes, by name of the node. */
+  readonly windows?: ReadonlyMap<string, readonly NodeWindow[]> | undefined;
 }
 
 /** The forecast, and what it was computed from. */
@@ -39,12 +44,38 @@ export interface ClusterForecast {
 
 /** The forecast for a cluster: the order, the predicted ends and the recorded starts are those of the operator. */
 export function forecastCluster(cluster: RecordedCluster): ClusterForecast {
-  const input = forecastInputOf(cluster);
-  return { input, jobs: forecast(input) };
+  return atOnce(forecastClusterInSteps(cluster));
 }
 
-function forecastInputOf({ now, nodes, placed, waiting, servings, freeGpus }: RecordedCluster): ForecastInput {
-  const running = placed.map(({ job, pods }): RunningGang => ({
+/** The same in steps of a few milliseconds, so that a process that answers others can do so between them. */
+export function* forecastClusterInSteps(cluster: RecordedCluster): InSteps<ClusterForecast> {
+  const input = yield* forecastInputOf(cluster);
+  yield;
+  return { input, jobs: yield* forecastInSteps(input) };
+}
+
+/** Jobs of one step. */
+const JOBS_OF_STEP = 512;
+
+function* inStepsOf<T, Result>(items: readonly T[], each: (item: T) => Result): InSteps<readonly Result[]> {
+  const results: Result[] = [];
+  for (const item of items) {
+    if (results.length % JOBS_OF_STEP === 0) yield;
+    results.push(each(item));
+  }
+  return results;
+}
+
+function* forecastInputOf({
+  now,
+  nodes,
+  placed,
+  waiting,
+  servings,
+  freeGpus,
+  windows = new Map(),
+}: RecordedCluster): InSteps<ForecastInput> {
+  const running = yield* inStepsOf(placed, ({ job, pods }): RunningGang => ({
     uid: job.metadata.uid,
     pods,
     end: rested(predictedEnd(job, now)),
@@ -55,7 +86,8 @@ function forecastInputOf({ now, nodes, placed, waiting, servings, freeGpus }: Re
     nowMs: now.getTime(),
     nodes,
     running,
-    waiting: ordered.map((job) => waitingGang(job, { now, types })),
+    waiting: yield* inStepsOf(ordered, (job) => waitingGang(job, { now, types })),
+    closed: closedTimes(windows, now),
     ...(freeGpus === undefined ? {} : { otherUse: otherUseOf(nodes, running, freeGpus) }),
   };
 }
@@ -92,6 +124,7 @@ function waitingGang(
   const { atMs, earliestMs, latestMs, restsOn } = end;
   return {
     uid: job.metadata.uid,
+    namespace: job.metadata.namespace,
     parts: partsOf(job).map((part) => ({ ...part, type: types.has(part.type ?? '') ? part.type : undefined })),
     hold: {
       atMs: since(atMs),
@@ -129,9 +162,14 @@ function promisedStart({ status }: TrainingJob): RestedTime | undefined {
   const expected = status?.expectedStart;
   const atMs = Date.parse(expected?.at ?? '');
   if (expected === undefined || Number.isNaN(atMs)) return undefined;
-  const earliestMs = Date.parse(expected.earliest ?? expected.at);
-  const latestMs = expected.latest === undefined ? undefined : Date.parse(expected.latest);
-  return { atMs, earliestMs, latestMs, restsOn: expected.restsOn };
+  const earliestMs = Date.parse(expected.earliest ?? '');
+  const latestMs = Date.parse(expected.latest ?? '');
+  return {
+    atMs,
+    earliestMs: Number.isNaN(earliestMs) ? atMs : earliestMs,
+    latestMs: Number.isNaN(latestMs) ? undefined : latestMs,
+    restsOn: expected.restsOn,
+  };
 }
 
 function rested({ at, earliest, latest, restsOn }: PredictedEnd): RestedTime {

@@ -42,6 +42,8 @@ export interface RequestPart {
 /** A job that waits. */
 export interface WaitingGang {
   readonly uid: string;
+  /** Needed only if a window is kept for a namespace. */
+  readonly namespace?: string | undefined;
   readonly parts: readonly RequestPart[];
   /** How long the job would hold its GPUs, from its start. */
   readonly hold: RestedTime;
@@ -54,6 +56,16 @@ export interface WaitingGang {
 /** GPUs by type that pods of other owners hold. */
 export type OtherUse = ReadonlyMap<string, number>;
 
+/** Nodes that a window of the Fabric keeps jobs off. */
+export interface ClosedTime {
+  readonly fromMs: number;
+  readonly untilMs: number;
+  /** Namespace whose jobs may use the nodes; undefined: maintenance. */
+  readonly namespace: string | undefined;
+  /** Names of nodes. */
+  readonly nodes: readonly string[];
+}
+
 /** A cluster at one moment. */
 export interface ForecastInput {
   readonly nowMs: number;
@@ -62,6 +74,8 @@ export interface ForecastInput {
   /** In the order of their turn. */
   readonly waiting: readonly WaitingGang[];
   readonly otherUse?: OtherUse | undefined;
+  /** Windows over nodes, none twice at the same time. */
+  readonly closed?: readonly ClosedTime[] | undefined;
 }
 
 /** The least sure of both. */

@@ -1,5 +1,6 @@
-import { expectedStarts } from './forecast.ts';
+import { expectedStartsInSteps } from './forecast.ts';
 import type { ForecastInput, ForecastNode, WaitingGang } from './forecast-input.ts';
+import { atOnce, type InSteps } from './in-steps.ts';
 import { needOf } from './need.ts';
 import { type Occupancy, occupancyOf } from './occupancy.ts';
 
@@ -29,19 +30,34 @@ export function smallestChanges(
   uid: string,
   smallerSizes: readonly number[],
 ): readonly TriedChange[] {
+  return atOnce(smallestChangesInSteps(input, uid, smallerSizes));
+}
+
+/** The same in steps of a few milliseconds: behind 2,000 jobs there are two dozen trials. */
+export function* smallestChangesInSteps(
+  input: ForecastInput,
+  uid: string,
+  smallerSizes: readonly number[],
+): InSteps<readonly TriedChange[]> {
   const place = input.waiting.findIndex((job) => job.uid === uid);
   const job = input.waiting[place];
   if (job === undefined || job.isOverQuota === true) return [];
   const ahead = input.waiting.slice(0, place);
   const occupancy = occupancyOf(input);
-  const startWith: StartWith = (changes, on = occupancy) =>
-    expectedStarts({ ...input, waiting: [...ahead, job], ...changes }, on).at(-1);
-  const today = startWith({});
+  yield;
+  function* startWith(changes: Changes, on = occupancy): InSteps<number | undefined> {
+    const starts = yield* expectedStartsInSteps({ ...input, waiting: [...ahead, job as WaitingGang], ...changes }, on);
+    return starts.at(-1);
+  }
+  const today = yield* startWith({});
   if (today !== undefined && today <= input.nowMs) return [];
   const changes = [
-    moreNodes(input, job, { ahead, startOn: (more) => startWith({}, withEmptyNodes(occupancy, more)) }),
-    fewerGpus(input, job, { smallerSizes, startWith: (smaller) => startWith({ waiting: [...ahead, smaller] }) }),
-    ahead.length === 0 ? undefined : higherPriority(startWith({ waiting: [{ ...job, promised: undefined }] })),
+    yield* moreNodes(input, job, { ahead, startOn: (more) => startWith({}, withEmptyNodes(occupancy, more)) }),
+    yield* fewerGpus(input, job, {
+      smallerSizes,
+      startWith: (smaller) => startWith({ waiting: [...ahead, smaller] }),
+    }),
+    ahead.length === 0 ? undefined : higherPriority(yield* startWith({ waiting: [{ ...job, promised: undefined }] })),
   ];
   return changes.flatMap((change) =>
     change !== undefined && isWorthIt(change.startMs, today, input.nowMs) ? [change] : [],
@@ -59,26 +75,29 @@ interface MoreNodes {
   readonly nodes: number;
 }
 
-type StartWith = (
-  changes: Partial<Pick<ForecastInput, 'waiting'>>,
-  occupancy?: ReadonlyMap<string, Occupancy>,
-) => number | undefined;
+type Changes = Partial<Pick<ForecastInput, 'waiting'>>;
 
-/** The fewest empty nodes with which the job starts now: at most what it and all jobs before it need. */
-function moreNodes(
+/**
+ * The fewest empty nodes with which the job starts now: at most what it and all jobs before it need. A cluster that must become more than twice as
+ * large for it is no change that helps.
+ */
+function* moreNodes(
   { nodes, nowMs }: ForecastInput,
   job: WaitingGang,
-  how: { readonly ahead: readonly WaitingGang[]; readonly startOn: (more: MoreNodes) => number | undefined },
-): TriedChange | undefined {
+  how: { readonly ahead: readonly WaitingGang[]; readonly startOn: (more: MoreNodes) => InSteps<number | undefined> },
+): InSteps<TriedChange | undefined> {
   const [part, ...others] = job.parts;
   const node = nodes.find(({ type }) => part?.type === undefined || type === part.type);
   if (part === undefined || node === undefined || others.length > 0) return undefined;
-  const startsNow = (count: number): boolean => how.startOn({ type: node.type, nodes: count }) === nowMs;
-  let [low, high] = [0, [...how.ahead, job].reduce((sum, gang) => sum + mostNodesOf(gang, node), 0)];
-  if (!startsNow(high)) return undefined;
+  function* startsNow(count: number): InSteps<boolean> {
+    return (yield* how.startOn({ type: node?.type ?? '', nodes: count })) === nowMs;
+  }
+  const ofAll = [...how.ahead, job].reduce((sum, gang) => sum + mostNodesOf(gang, node), 0);
+  let [low, high] = [0, Math.min(ofAll, Math.max(nodes.length, mostNodesOf(job, node)))];
+  if (!(yield* startsNow(high))) return undefined;
   while (high - low > 1) {
     const middle = (low + high) >> 1;
-    if (startsNow(middle)) high = middle;
+    if (yield* startsNow(middle)) high = middle;
     else low = middle;
   }
   return { kind: 'MoreNodes', amount: high, gpuType: part.type, startMs: nowMs };
@@ -97,20 +116,20 @@ function withEmptyNodes(
 }
 
 /** The largest smaller size that starts now; else the one that starts first. */
-function fewerGpus(
+function* fewerGpus(
   { nowMs }: ForecastInput,
   job: WaitingGang,
   how: {
     readonly smallerSizes: readonly number[];
-    readonly startWith: (smaller: WaitingGang) => number | undefined;
+    readonly startWith: (smaller: WaitingGang) => InSteps<number | undefined>;
   },
-): TriedChange | undefined {
+): InSteps<TriedChange | undefined> {
   const [part, ...others] = job.parts;
   if (part === undefined || others.length > 0) return undefined;
   const sizes = how.smallerSizes.filter((gpus) => gpus < part.gpus).sort((left, right) => right - left);
   let best: TriedChange | undefined;
   for (const gpus of sizes.slice(0, MAX_SIZES)) {
-    const startMs = how.startWith({ ...job, promised: undefined, parts: [{ ...part, gpus }] });
+    const startMs = yield* how.startWith({ ...job, promised: undefined, parts: [{ ...part, gpus }] });
     if (startMs === undefined || (best !== undefined && startMs >= best.startMs)) continue;
     best = { kind: 'FewerGpus', amount: gpus, gpuType: part.type, startMs };
     if (startMs <= nowMs) break;

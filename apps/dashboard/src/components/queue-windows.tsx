@@ -1,0 +1,43 @@
+import type { Queue, QueueWindow } from '@coxswain/api-types';
+import { formatCount } from '@coxswain/units';
+import type { ReactNode } from 'react';
+import { untilWords, windowWords } from '../queue/queue-words.ts';
+import { Time } from './time.tsx';
+
+/** Times in which nodes are out of service, or kept for a project. */
+export function QueueWindows({ queue: { windows, asOf } }: { readonly queue: Queue }): ReactNode {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th>Window</th>
+          <th>Begins</th>
+          <th>From</th>
+          <th>Until</th>
+          <th className="number">Nodes</th>
+        </tr>
+      </thead>
+      <tbody>
+        {windows.map((window) => (
+          <WindowRow key={`${window.name ?? ''} ${window.from} ${window.until}`} window={window} asOf={asOf} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function WindowRow({ window, asOf }: { readonly window: QueueWindow; readonly asOf: string }): ReactNode {
+  return (
+    <tr>
+      <td>{windowWords(window)}</td>
+      <td className="nowrap">{untilWords(window.from, asOf)}</td>
+      <td className="nowrap">
+        <Time at={window.from} />
+      </td>
+      <td className="nowrap">
+        <Time at={window.until} />
+      </td>
+      <td className="number">{formatCount(window.nodes, 'node')}</td>
+    </tr>
+  );
+}

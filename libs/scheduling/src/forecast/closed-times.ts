@@ -1,0 +1,24 @@
+import { LEAVE_BEFORE_MS, type NodeWindow } from '@coxswain/fabric';
+import type { ClosedTime } from './forecast-input.ts';
+
+/**
+ * When windows of the Fabric keep jobs off which nodes. A node in several windows counts once at each moment, as in the one that began first. A window
+ * from which nothing is kept yet is left out: jobs may start across it, and move when it begins.
+ */
+export function closedTimes(windows: ReadonlyMap<string, readonly NodeWindow[]>, now: Date): readonly ClosedTime[] {
+  const times = new Map<string, ClosedTime & { readonly nodes: string[] }>();
+  for (const [node, over] of windows) {
+    let closedUntilMs = now.getTime();
+    for (const { fromMs, untilMs, heldFromMs, namespace } of over) {
+      const leaveMs = fromMs - LEAVE_BEFORE_MS;
+      const startMs = Math.max(closedUntilMs, leaveMs);
+      if (now.getTime() < Math.min(heldFromMs, leaveMs) || untilMs <= startMs) continue;
+      closedUntilMs = untilMs;
+      const key = `${String(startMs)} ${String(untilMs)} ${namespace ?? ''}`;
+      const known = times.get(key);
+      if (known === undefined) times.set(key, { fromMs: startMs, untilMs, namespace, nodes: [node] });
+      else known.nodes.push(node);
+    }
+  }
+  return [...times.values()];
+}
