@@ -2,9 +2,7 @@ import { InformerGroup, type GroupMember } from './informer-group.ts';
 import { RefreshRequests } from './refresh-requests.ts';
 import { FakeClock, settle } from './testing/index.ts';
 
-function aMember(
-  collectionPath: string,
-): GroupMember & {
+function aMember(collectionPath: string): GroupMember & {
   synced: boolean;
   outageMs: number;
   runs: number;

@@ -194,8 +194,8 @@ function queueStart({
   };
 }
 
-/** The last time that a Date can hold. */
-const MAX_TIME_MS = 8.64e15;
+/** The last second that RFC 3339 can write. */
+const MAX_TIME_MS = Date.parse('9999-12-31T23:59:59Z');
 
 function iso(ms: number): string {
   return new Date(Math.min(ms, MAX_TIME_MS)).toISOString();
