@@ -1,7 +1,7 @@
 import type { FabricNode } from '@coxswain/fabric';
 import { aFabricNode } from '@coxswain/fabric/testing';
 import type { EndBasis } from '@coxswain/api-types';
-import { MAX_PROMISES, promisesOf } from './derive-promises.ts';
+import { derivePromises, MAX_PROMISES, promisesOf } from './derive-promises.ts';
 import type { NodePromise } from './node-promise.ts';
 import type { Holder, PromiseInput, WaitingGang } from './promise-input.ts';
 
@@ -228,4 +228,12 @@ describe('what is promised', () => {
     const [promise] = promisesOf(input({ nodes: nodes(2), waiting, kept, holders: late === undefined ? [] : [late] }));
     expect(promise?.moved).toBe('A job of another project runs longer than was predicted.');
   });
+});
+
+it('a derivation pauses before each further kind of GPU, so that no stretch of it grows with their number', () => {
+  const waiting = ['a', 'b', 'c'].map((pool) => aGang(pool, 9, { pool, requestKey: pool }));
+  const deriving = derivePromises(input({ nodes: nodes(4), waiting }));
+  const yielded: unknown[] = [];
+  for (let step = deriving.next(); step.done !== true; step = deriving.next()) yielded.push(step.value);
+  expect(yielded.filter((one) => one === 'pause')).toHaveLength(2);
 });

@@ -8,8 +8,8 @@ import { UsageOverTime } from './usage-over-time.ts';
 import { whyMoved } from './why-moved.ts';
 
 type Found = Extract<ReturnType<typeof placeGang>, { readonly kind: 'placed' }> | undefined;
-/** Yields the searches of nodes and continues with what they find. */
-export type PromiseDerivation = Generator<NodeQuestion, readonly NodePromise[], Found>;
+/** Yields the searches of nodes and continues with what they find. It pauses before each further job, so that the caller can do other work. */
+export type PromiseDerivation = Generator<NodeQuestion | 'pause', readonly NodePromise[], Found>;
 
 /** Most promises: each costs a few searches, and holds nodes. */
 export const MAX_PROMISES = 8;
@@ -22,7 +22,10 @@ const SAME_START_MS = 60_000;
 export function promisesOf(input: PromiseInput): readonly NodePromise[] {
   const deriving = derivePromises(input);
   let step = deriving.next();
-  while (step.done !== true) step = deriving.next(findNodes(step.value.request, step.value.capacity));
+  while (step.done !== true) {
+    const { value } = step;
+    step = deriving.next(value === 'pause' ? undefined : findNodes(value.request, value.capacity));
+  }
   return step.value;
 }
 
@@ -42,6 +45,7 @@ export function* derivePromises(input: PromiseInput): PromiseDerivation {
     triedIn.set(slot, tried);
     if (served.has(slot) || tried.has(gang.requestKey) || tried.size >= MAX_TRIED) continue;
     tried.add(gang.requestKey);
+    if (gang !== input.waiting[0]) yield 'pause';
     const promise = yield* promiseFor(gang, input, promises);
     if (promise === undefined) continue;
     promises.push(promise);

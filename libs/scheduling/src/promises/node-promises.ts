@@ -34,8 +34,8 @@ export interface NodePromisesParts {
 /** A derivation that waits for a search. */
 interface UnderWay {
   readonly derivation: PromiseDerivation;
-  /** asked: another process searches. */
-  readonly question: NodeQuestion | 'asked';
+  /** asked: another process searches. pause: other work may come first. */
+  readonly question: NodeQuestion | 'asked' | 'pause';
 }
 
 /** Promises are derived again at most that often, because an end moves with every report. */
@@ -229,6 +229,11 @@ export class NodePromises {
     const { view } = this.#parts;
     while (this.#underWay !== undefined && this.#underWay.question !== 'asked') {
       const { derivation, question } = this.#underWay;
+      if (question === 'pause') {
+        if (view.monotonicMs() - sinceMs >= BUDGET_MS) return;
+        this.#step(derivation, undefined);
+        continue;
+      }
       this.#searchesAreLong = view.findNodes !== undefined && isLongSearch(question.request, question.capacity.fabric);
       if (this.#searchesAreLong && view.findNodes !== undefined) {
         const underWay: UnderWay = { derivation, question: 'asked' };
