@@ -27,21 +27,35 @@ const name = z
   );
 const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 
+/** Nodes that an entry of the spec is about. */
+const selection = {
+  nodes: z
+    .array(z.string().min(1).max(253))
+    .min(1)
+    .max(MAX_NODES)
+    .optional()
+    .meta({ 'x-kubernetes-list-type': 'atomic' })
+    .describe('Names of nodes. Absent: the nodes that nodeSelector selects.'),
+  nodeSelector: z
+    .record(z.string().max(317), z.string().max(63))
+    .optional()
+    .meta({ maxProperties: 16 })
+    .describe('Labels of the nodes. With names: nodes that match both.'),
+};
+
+const SELECTS_NODES = {
+  rule: 'has(self.nodes) || (has(self.nodeSelector) && size(self.nodeSelector) > 0)',
+  message: 'must have nodes or a non-empty nodeSelector',
+};
+
+function selectsNodes({ nodes, nodeSelector }: z.infer<z.ZodObject<typeof selection>>): boolean {
+  return nodes !== undefined || Object.keys(nodeSelector ?? {}).length > 0;
+}
+
 /** Declared facts of nodes, which override their labels. */
 const FabricOverride = z
   .strictObject({
-    nodes: z
-      .array(z.string().min(1).max(253))
-      .min(1)
-      .max(MAX_NODES)
-      .optional()
-      .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe('Names of nodes. Absent: the nodes that nodeSelector selects.'),
-    nodeSelector: z
-      .record(z.string().max(317), z.string().max(63))
-      .optional()
-      .meta({ maxProperties: 16 })
-      .describe('Labels of the nodes. With names: nodes that match both.'),
+    ...selection,
     nvlinkDomain: name.optional().describe('NVLink domain that these nodes form together.'),
     island: name.optional().describe('NIC fabric that these nodes share.'),
     switches: z
@@ -56,16 +70,10 @@ const FabricOverride = z
     nicCount: z.int().min(1).max(32).optional(),
     gpuType: name.optional().describe('As libs/planner or the labels spell it, such as h100.'),
   })
-  .refine(
-    ({ nodes, nodeSelector }) => nodes !== undefined || Object.keys(nodeSelector ?? {}).length > 0,
-    'must have nodes or a non-empty nodeSelector',
-  )
+  .refine(selectsNodes, SELECTS_NODES.message)
   .meta({
     id: 'FabricOverride',
-    ...cel({
-      rule: 'has(self.nodes) || (has(self.nodeSelector) && size(self.nodeSelector) > 0)',
-      message: 'must have nodes or a non-empty nodeSelector',
-    }),
+    ...cel(SELECTS_NODES),
   });
 /** Facts that an administrator declares for some nodes. */
 export type FabricOverride = z.infer<typeof FabricOverride>;
@@ -113,18 +121,7 @@ const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 const FabricWindow = z
   .strictObject({
     name: name.describe('Names the window in messages, such as rack-12-firmware.'),
-    nodes: z
-      .array(z.string().min(1).max(253))
-      .min(1)
-      .max(MAX_NODES)
-      .optional()
-      .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe('Names of nodes. Absent: the nodes that nodeSelector selects.'),
-    nodeSelector: z
-      .record(z.string().max(317), z.string().max(63))
-      .optional()
-      .meta({ maxProperties: 16 })
-      .describe('Labels of the nodes. With names: nodes that match both.'),
+    ...selection,
     from: time.describe('RFC 3339. Jobs save, and leave the nodes 15 minutes before.'),
     until: time.describe('RFC 3339, after `from`. From then on the nodes serve all jobs again.'),
     namespace: z
@@ -144,23 +141,14 @@ const FabricWindow = z
         `From so long before the window on, a job that would still run when it begins is not placed on its nodes. Earlier, it is placed, and saves and moves in time. Default: ${String(WINDOW_HELD_SECONDS)}, a day.`,
       ),
   })
-  .refine(
-    ({ nodes, nodeSelector }) => nodes !== undefined || Object.keys(nodeSelector ?? {}).length > 0,
-    'must have nodes or a non-empty nodeSelector',
-  )
+  .refine(selectsNodes, SELECTS_NODES.message)
   .refine(({ from, until }) => !(Date.parse(until) <= Date.parse(from)), {
     message: 'must be after from',
     path: ['until'],
   })
   .meta({
     id: 'FabricWindow',
-    ...cel(
-      {
-        rule: 'has(self.nodes) || (has(self.nodeSelector) && size(self.nodeSelector) > 0)',
-        message: 'must have nodes or a non-empty nodeSelector',
-      },
-      { rule: 'self.until > self.from', message: 'until must be after from' },
-    ),
+    ...cel(SELECTS_NODES, { rule: 'self.until > self.from', message: 'until must be after from' }),
   });
 /** A time in which nodes are out of service, or kept for one project. */
 export type FabricWindow = z.infer<typeof FabricWindow>;

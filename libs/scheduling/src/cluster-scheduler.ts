@@ -74,7 +74,6 @@ export class ClusterScheduler {
     this.#reservations = new Reservations(view);
     this.#windows = new NodesInWindows({
       view,
-      version: () => this.#version,
       gpusOf: (node) => this.#node(node)?.gpus ?? 0,
     });
     this.#held = new HeldForOthers({

@@ -146,7 +146,7 @@ export function createClusterCache(options: {
     priorityClassFacts: () =>
       classesReflector.hasSynced() ? priorityClasses.list().map(({ facts }) => facts) : undefined,
     readNode,
-    stated: new StatedFabric(),
+    stated: new StatedFabric(nodes),
     gpuUsage: new GpuUsage(pods),
     nodeCensus: new NodeCensus(nodes),
     informers: new InformerGroup(

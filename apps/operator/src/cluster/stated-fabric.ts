@@ -9,10 +9,12 @@ import {
   windowsOfNode,
   withOverrides,
 } from '@coxswain/fabric';
-import type { CachedNode } from './cached-node.ts';
+import type { ObjectCache } from '@coxswain/kube';
+import { type CachedNode, sameFacts } from './cached-node.ts';
 
 /** Facts about nodes from outside their Node objects: the spec of the Fabric resource, which also sets the reserve, and devices of DRA drivers. */
 export class StatedFabric {
+  readonly #nodes: Pick<ObjectCache<CachedNode>, 'list'>;
   #spec: FabricSpec = {};
   #devices: ReadonlyMap<string, readonly DraAttributes[]> = new Map();
   #facts = new WeakMap<NodeFacts, NodeFacts>();
@@ -20,6 +22,13 @@ export class StatedFabric {
   /** Windows over all nodes; undefined: nodes or windows have changed since the last question. */
   #windowsOfAll: ReadonlyMap<string, readonly NodeWindow[]> | undefined;
   readonly #listeners: ((changed: 'nodes' | 'reserve') => void)[] = [];
+
+  constructor(nodes: Pick<ObjectCache<CachedNode>, 'list' | 'onChange'>) {
+    this.#nodes = nodes;
+    nodes.onChange((change) => {
+      if (change.kind !== 'updated' || !sameFacts(change.previous, change.object)) this.#windowsOfAll = undefined;
+    });
+  }
 
   /** The facts of a node, with stated facts applied. */
   factsOf({ facts }: CachedNode): NodeFacts {
@@ -41,27 +50,23 @@ export class StatedFabric {
   }
 
   /**
-   * Windows over these nodes, by name; nodes without windows are not in it. The same map until `nodesChanged` or another spec: thousands of waiting jobs
-   * ask in one turn of the event loop, and a cluster may have ten thousand nodes.
+   * Windows over all nodes, by name of the node; nodes without windows are not in it. The same map until a node or the spec changes: thousands of waiting
+   * jobs ask in one turn of the event loop, and a cluster may have ten thousand nodes.
    */
-  windows(nodes: () => readonly CachedNode[]): ReadonlyMap<string, readonly NodeWindow[]> {
+  windows(): ReadonlyMap<string, readonly NodeWindow[]> {
     if ((this.#spec.windows ?? []).length === 0) return NO_NODES;
     this.#windowsOfAll ??= new Map(
-      nodes()
+      this.#nodes
+        .list()
         .map((node) => [node.metadata.name, this.windowsOf(node)] as const)
         .filter(([, windows]) => windows.length > 0),
     );
     return this.#windowsOfAll;
   }
 
-  /** Nodes were added or deleted, or their labels changed, so windows may lie over other ones. */
-  nodesChanged(): void {
-    this.#windowsOfAll = undefined;
-  }
-
-  /** Windows that do not do what their author may think, for these nodes. */
-  windowProblems(nodes: readonly NodeFacts[]): readonly FabricProblem[] {
-    return windowProblems(this.#spec.windows ?? [], nodes);
+  /** Windows that do not do what their author may think. */
+  windowProblems(now: Date): readonly FabricProblem[] {
+    return windowProblems(this.#spec.windows ?? [], this.windows(), now.getTime());
   }
 
   /** Undefined where nothing is. */

@@ -133,6 +133,11 @@ export class FabricController {
   }
 
   #ownProblems(): readonly FabricProblem[] {
+    const { cache, clock } = this.#parts;
+    return [...this.#unreadableSpec(), ...cache.stated.windowProblems(clock.now())];
+  }
+
+  #unreadableSpec(): readonly FabricProblem[] {
     if (this.#unreadable === undefined) return [];
     const message = `The spec of Fabric ${FABRIC_NAME} cannot be read by this release: ${this.#unreadable}. The previous spec stays in effect. Correct the spec, or upgrade the operator.`;
     return [{ kind: 'Unreadable', nodes: [], message }];

@@ -94,7 +94,7 @@ export class FabricSurvey {
     const fabric = fabricFromNodes(facts);
     return {
       summary: summarize(fabric),
-      problems: [...this.#cache.stated.windowProblems(facts), ...fabricProblems(facts)],
+      problems: fabricProblems(facts),
       nodes: new Map(fabric.nodes.map((node) => [node.name, node])),
     };
   }

@@ -13,7 +13,7 @@ interface SchedulerClock {
 
 /**
  * A scheduler that reads the operator's cache. This function reports changes of nodes, of stated fabrics and of GPUs under pods to it; the
- * watches of jobs report changes of jobs. \`beside\`: searches in another process, and who wants to know of held nodes.
+ * watches of jobs report changes of jobs. `beside`: searches in another process, and who wants to know of held nodes.
  */
 export function createClusterScheduler(
   cache: ClusterCache,
@@ -24,7 +24,6 @@ export function createClusterScheduler(
   cache.gpuUsage.onChange((node) => scheduler.gpusChanged(node));
   cache.nodes.onChange((change) => {
     if (change.kind === 'updated' && sameFacts(change.previous, change.object)) return;
-    cache.stated.nodesChanged();
     scheduler.nodeChanged(change.object.metadata.name);
   });
   cache.stated.onChange((changed) => {
@@ -52,7 +51,7 @@ function viewOf(cache: ClusterCache, clock: SchedulerClock): SchedulerView {
       return node === undefined ? undefined : cache.stated.factsOf(node);
     },
     reserve: () => cache.stated.reserve,
-    windows: () => cache.stated.windows(() => cache.nodes.list()),
+    windows: () => cache.stated.windows(),
     gpusUnderPods: (node) => cache.gpuUsage.on(node),
     gpusUnderPodsByNode: () => cache.gpuUsage.snapshot(),
     jobs: () => cache.jobs.cached.list().map((job) => cache.jobs.newest(job)),

@@ -58,23 +58,50 @@ describe('a window of the Fabric', () => {
   });
 });
 
+/** Kinds of the problems of these windows over gpu-1 and gpu-2, an hour before they open. */
+function problemsOf(windows: readonly FabricWindow[], now = '2026-12-01T21:00:00Z'): readonly string[] {
+  const nodes = [node, { name: 'gpu-2', labels: {} }];
+  const byNode = new Map(nodes.map((one) => [one.name, windowsOfNode(one, windows)]));
+  return windowProblems(windows, byNode, at(now)).map(({ kind }) => kind);
+}
+
 describe('windows of the Fabric are a problem where they', () => {
   it.each<[string, readonly FabricWindow[], readonly string[]]>([
     ['select no node', [window({ nodes: ['gpu-9'] })], ['WindowWithoutNodes']],
-    ['keep jobs of both projects out', [window({ namespace: 'a' }), window({ namespace: 'b' })], ['WindowsOverlap']],
-    ['repair a node in the time of a project', [window(), window({ namespace: 'b' })], ['WindowsOverlap']],
+    [
+      'keep jobs of both projects out',
+      [window({ namespace: 'a' }), window({ name: 'other', namespace: 'b' })],
+      ['WindowsOverlap'],
+    ],
+    [
+      'repair a node in the time of a project',
+      [window(), window({ name: 'other', namespace: 'b' })],
+      ['WindowsOverlap'],
+    ],
   ])('%s', (_sentence, windows, want) => {
-    expect(windowProblems(windows, [node]).map(({ kind }) => kind)).toEqual(want);
+    expect(problemsOf(windows)).toEqual(want);
   });
 
   it.each<[string, readonly FabricWindow[]]>([
-    ['overlap for one purpose', [window(), window()]],
+    ['overlap for one purpose', [window(), window({ name: 'other' })]],
     [
       'follow each other',
-      [window(), window({ namespace: 'b', from: '2026-12-02T04:00:00Z', until: '2026-12-03T00:00:00Z' })],
+      [
+        window(),
+        window({ name: 'other', namespace: 'b', from: '2026-12-02T04:00:00Z', until: '2026-12-03T00:00:00Z' }),
+      ],
     ],
-    ['lie over different nodes', [window(), window({ namespace: 'b', nodes: ['gpu-2'] })]],
+    ['lie over different nodes', [window(), window({ name: 'other', namespace: 'b', nodes: ['gpu-2'] })]],
   ])('not where they %s', (_sentence, windows) => {
-    expect(windowProblems(windows, [node, { name: 'gpu-2', labels: {} }])).toEqual([]);
+    expect(problemsOf(windows)).toEqual([]);
+  });
+
+  it('not once they are over', () => {
+    const windows = [
+      window({ nodes: ['gpu-9'] }),
+      window({ name: 'other' }),
+      window({ name: 'third', namespace: 'b' }),
+    ];
+    expect([problemsOf(windows).length, problemsOf(windows, '2026-12-02T04:00:00Z')]).toEqual([2, []]);
   });
 });

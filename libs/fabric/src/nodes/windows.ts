@@ -14,7 +14,7 @@ export interface NodeWindow {
   readonly untilMs: number;
   /** From then on, a job that would still run at `fromMs` is not placed here. */
   readonly heldFromMs: number;
-  /** Namespace whose jobs the window is kept for; absent: for nobody's. */
+  /** Namespace whose jobs the nodes are kept for; absent: maintenance, no job may stay. */
   readonly namespace?: string;
 }
 
@@ -42,7 +42,7 @@ export function windowsOfNode(
 interface Stay {
   readonly namespace: string;
   readonly nowMs: number;
-  /** When it will have ended, by its latest estimate; Infinity: nobody knows. */
+  /** When it will have ended, by its latest estimate; Infinity: not known. */
   readonly endMs: number;
 }
 
@@ -57,27 +57,37 @@ function isInTheWay(window: NodeWindow, { namespace, nowMs, endMs }: Stay): bool
   return nowMs >= window.heldFromMs && endMs > window.fromMs;
 }
 
-/** Windows that do not do what their author may think. Windows that are over say nothing: they have no effect, and may stay in the spec. */
+/**
+ * Windows that do not do what their author may think. Windows that are over by `nowMs` have no effect and may stay in the spec, so they are no problem.
+ * `byNode`: the windows over each node, by name of the node.
+ */
 export function windowProblems(
   windows: readonly FabricWindow[],
-  nodes: readonly Pick<NodeFacts, 'name' | 'labels'>[],
+  byNode: ReadonlyMap<string, readonly NodeWindow[]>,
+  nowMs: number,
 ): readonly FabricProblem[] {
-  const nodesOf = windows.map((window) => nodes.filter((node) => isMeant(node, window)).map(({ name }) => name));
-  return windows.flatMap((window, index) => [
-    ...(nodesOf[index]?.length === 0 ? [namesNoNode(window)] : []),
-    ...windows.slice(0, index).flatMap((other, before) => {
-      if (window.namespace === other.namespace || !overlap(window, other)) return [];
-      const both = nodesOf[before]?.filter((name) => nodesOf[index]?.includes(name) === true) ?? [];
-      return both.length === 0 ? [] : [keepsAllOut([other, window], both)];
-    }),
-  ]);
+  const nodesOf = new Map<string, Set<string>>(windows.map(({ name }) => [name, new Set()]));
+  for (const [node, over] of byNode) for (const { name } of over) nodesOf.get(name)?.add(node);
+  const current = windows.filter(({ until }) => Date.parse(until) > nowMs);
+  return current.flatMap((window, index) => {
+    const nodes = nodesOf.get(window.name) ?? new Set();
+    const contradicting = current
+      .slice(0, index)
+      .filter((other) => window.namespace !== other.namespace && overlap(window, other))
+      .map((other) => ({ other, both: [...(nodesOf.get(other.name) ?? [])].filter((node) => nodes.has(node)) }))
+      .filter(({ both }) => both.length > 0);
+    return [
+      ...(nodes.size === 0 ? [selectsNoNode(window)] : []),
+      ...contradicting.map(({ other, both }) => keepsAllOut([other, window], both)),
+    ];
+  });
 }
 
 function overlap(one: FabricWindow, other: FabricWindow): boolean {
   return Date.parse(one.from) < Date.parse(other.until) && Date.parse(other.from) < Date.parse(one.until);
 }
 
-function namesNoNode({ name }: FabricWindow): FabricProblem {
+function selectsNoNode({ name }: FabricWindow): FabricProblem {
   const message = `Window ${name} of the Fabric selects no node of the cluster. Correct nodes or nodeSelector in spec.windows, or remove the window.`;
   return { kind: 'WindowWithoutNodes', nodes: [], message };
 }

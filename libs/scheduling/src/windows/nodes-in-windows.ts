@@ -7,14 +7,11 @@ import { type ClosedWindow, describeClosed, stayOf } from './closed-windows.ts';
 /** Parts of {@link NodesInWindows}. */
 interface NodesInWindowsParts {
   readonly view: Pick<SchedulerView, 'job' | 'now' | 'windows'>;
-  /** Changes with the nodes and what the Fabric says of them. */
-  readonly version: () => number;
   readonly gpusOf: (node: string) => number;
 }
 
-/** The windows of one version of the cluster. */
+/** The windows of the cluster. */
 interface Known {
-  readonly version: number;
   readonly byNode: ReadonlyMap<string, readonly NodeWindow[]>;
   /** Each window once, with the number of its nodes. */
   readonly all: readonly ClosedWindow[];
@@ -72,14 +69,13 @@ export class NodesInWindows {
   }
 
   #windows(): Known {
-    const version = this.#parts.version();
-    if (this.#known?.version === version) return this.#known;
     const byNode = this.#parts.view.windows?.() ?? NO_NODES;
+    if (this.#known?.byNode === byNode) return this.#known;
     const all = new Map<string, ClosedWindow>();
     for (const windows of byNode.values())
       for (const window of windows) all.set(window.name, { window, nodes: (all.get(window.name)?.nodes ?? 0) + 1 });
     const inOrder = [...all.values()].toSorted((one, other) => one.window.fromMs - other.window.fromMs);
-    this.#known = { version, byNode, all: inOrder };
+    this.#known = { byNode, all: inOrder };
     return this.#known;
   }
 }
