@@ -4,7 +4,7 @@ import { JobReads } from './job-reads.ts';
 
 const MINUTE_MS = 60_000;
 
-/** Two nodes, of which the Fabric gives node-a a window of an hour that begins in so many minutes. */
+/** Two nodes. The Fabric gives node-a a window of an hour that begins in so many minutes. */
 function aCluster(inMinutes: number, namespace?: string) {
   const script = new CacheScript();
   const scheduler = createClusterScheduler(script.cache, script.clock);
@@ -14,7 +14,7 @@ function aCluster(inMinutes: number, namespace?: string) {
   const window = { name: 'firmware', nodes: ['node-a'], from: at(inMinutes), until: at(inMinutes + 60) };
   script.cache.stated.replace({ windows: [{ ...window, ...(namespace === undefined ? {} : { namespace }) }] });
   const unused = (): never => {
-    throw new Error('what the cache shows is asked of nobody');
+    throw new Error('only the cache is read');
   };
   const client = { get: unused, list: unused };
   return { scheduler, job, reads: new JobReads({ client, cache: script.cache, now: () => script.clock.now() }) };

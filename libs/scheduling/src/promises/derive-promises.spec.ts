@@ -74,7 +74,7 @@ const shown = (promises: readonly NodePromise[]): readonly unknown[] =>
 describe('nodes are promised to', () => {
   const full = [onNodes('a', ['n0', 'n1'], 10), onNodes('b', ['n2'], 20), onNodes('c', ['n3'], 30)];
   it.each<[string, PromiseInput, readonly unknown[]]>([
-    ['nobody, while no job waits', input({ nodes: nodes(4), waiting: [], holders: full }), []],
+    ['no job, while none waits', input({ nodes: nodes(4), waiting: [], holders: full }), []],
     [
       'the first in line, from the earliest end at which it fits',
       input({ nodes: nodes(4), waiting: [aGang('big', 3), aGang('next', 1)], holders: full }),
@@ -115,7 +115,7 @@ describe('nodes are promised to', () => {
       [['big', 'n0 n1 n2 n3', 30]],
     ],
     [
-      'nobody, where other pods use the nodes',
+      'no job, where other pods use the nodes',
       input({ nodes: nodes(2), waiting: [aGang('big', 2)], strangers: { n0: 1 } }),
       [],
     ],

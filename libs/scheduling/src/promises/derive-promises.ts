@@ -54,7 +54,7 @@ export function* derivePromises(input: PromiseInput): PromiseDerivation {
   return [...starting, ...promises];
 }
 
-/** Equal for jobs of which only the first has nodes held for it. */
+/** Equal for jobs that compete for one promise: only the first of them has nodes held for it. */
 function slotOf({ priority, pool }: Pick<WaitingGang, 'priority' | 'pool'>): string {
   return `${priority} ${pool}`;
 }

@@ -17,7 +17,7 @@ import type { SchedulerView } from '../scheduler-view.ts';
 const MINUTE_MS = 60_000;
 const BEGAN_MS = Date.parse('2026-01-01T00:00:00Z');
 const PLANNED = { fabric: '', plannerVersion: '', plannedAt: '' };
-/** What a start takes of which nothing is known. */
+/** How long a start is assumed to take. */
 const START_MINUTES = 3;
 
 /** A job of a virtual cluster. */

@@ -74,18 +74,18 @@ describe('the end of a job', () => {
       [62, 62, 62, 'MaxRuntime'],
     ],
     [
-      'of which only a limit is known is that limit',
+      'with nothing but a limit is that limit',
       aJob({ attempt: {}, maxRuntimeSeconds: 3_600 }),
       1,
       [62, 1, 62, 'MaxRuntime'],
     ],
     [
-      'of which nothing is known is as far away as its start, and may be at any time',
+      'without any record is as far away as its start, and may be at any time',
       aJob({ attempt: {} }),
       600,
       [1_200, 600, undefined, 'Assumed'],
     ],
-    ['of which nothing is known is an hour away at least', aJob({ attempt: {} }), 10, [70, 10, undefined, 'Assumed']],
+    ['without any record is an hour away at least', aJob({ attempt: {} }), 10, [70, 10, undefined, 'Assumed']],
     [
       'that runs past what was predicted is not known',
       aJob({ attempt: {}, stepMs: [MINUTE, MINUTE, MINUTE] }),
@@ -127,7 +127,7 @@ it.each<[string, TrainingJob, number, boolean]>([
   ['a job within its prediction is not overdue', aJob({ attempt: {}, stepMs: [MINUTE, MINUTE, MINUTE] }), 900, false],
   ['a job past its prediction is overdue', aJob({ attempt: {}, stepMs: [MINUTE, MINUTE, MINUTE] }), 1_010, true],
   ['a job past its steps is overdue', aJob({ attempt: { firstStep, pace: PACE }, progress: [1_001, 5] }), 6, true],
-  ['a job of which nothing is known is never overdue', aJob({ attempt: {} }), 9_000, false],
+  ['a job without any record is never overdue', aJob({ attempt: {} }), 9_000, false],
   ['a job that waits is never overdue', aJob({ stepMs: [1, 1, 1] }), 9_000, false],
 ])('%s', (_sentence, job, nowMinutes, want) => {
   expect(isOverdue(job, new Date(iso(nowMinutes)))).toBe(want);

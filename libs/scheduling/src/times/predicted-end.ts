@@ -16,12 +16,12 @@ const MEASURED = { low: 0.95, high: 1.1 };
 const PREDICTED = { low: 0.8, high: 1.4 };
 /** Time for a last save, and for the pods to end. */
 const ENDING_MS = 120_000;
-/** A job of which nothing is known runs at least so long. */
+/** A job without a known end is assumed to run at least so long. */
 const LEAST_ASSUMED_MS = 3_600_000;
 
 /**
  * When the job ends: a running one from its progress, a waiting one as if it started at `now`. A job that runs past the latest predicted end counts
- * as one of which nothing is known.
+ * as one without a known end.
  */
 export function predictedEnd(job: TrainingJob, now: Date): PredictedEnd {
   const run = runOf(job, now);

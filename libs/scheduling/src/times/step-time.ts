@@ -2,7 +2,7 @@
 import type { Attempt, TrainingJob } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 
-/** Start of a gang of which nothing is known: pods, images, preflight, rendezvous, first step. */
+/** Start of a gang that has no measured start: pods, images, preflight, rendezvous, first step. */
 const USUAL_START_MS = 180_000;
 
 /** Mean duration of a step until that time, in milliseconds; undefined: not measured. */
