@@ -19,11 +19,13 @@ describe('a job that waits', () => {
     return { ...job, spec: { ...job.spec, maxRuntimeSeconds: inHours * 3_600 } };
   };
   const unknown = aTrainingJob();
+  const { checkpoint: _, ...withoutSaves } = unknown.spec;
   it.each<[string, ReturnType<typeof aTrainingJob>, NodeWindow, boolean]>([
     ['may use a node whose window begins after its limit', ending(5), window(6), false],
     ['may not use a node whose window begins before its limit', ending(5), window(4), true],
     ['may use a node whose window is far away, if its end is not known', unknown, window(2), false],
     ['may not use a node whose window begins soon, if its end is not known', unknown, window(0.9), true],
+    ['may not use a node before its window, if it saves nothing', { ...unknown, spec: withoutSaves }, window(2), true],
     ['may not use a node in its window', ending(1), window(-1), true],
   ])('%s', (_sentence, job, over, want) => {
     expect(windowInTheWay([over], stayOf(job, NOW)) !== undefined).toBe(want);

@@ -11,11 +11,13 @@ export interface ClosedWindow {
 }
 
 /**
- * The job's stay if it started now. A job whose end is not known counts by the end that is assumed for it: it saves and moves when a window begins.
+ * The job's stay if it started now. A job whose end is not known counts by the end that is assumed for it: it saves and moves when a window begins. One
+ * without checkpoints cannot move, so it may stay for any time.
  */
 export function stayOf(job: TrainingJob, now: Date): Parameters<typeof windowInTheWay>[1] {
   const { at, latest } = predictedEnd(job, now);
-  return { namespace: job.metadata.namespace ?? '', nowMs: now.getTime(), endMs: (latest ?? at).getTime() };
+  const end = latest ?? (job.spec.checkpoint === undefined ? undefined : at);
+  return { namespace: job.metadata.namespace ?? '', nowMs: now.getTime(), endMs: end?.getTime() ?? Infinity };
 }
 
 /** The windows in a sentence for the job that waits; undefined: there are none. Projects are not named. */
