@@ -1,8 +1,9 @@
-import type { CoxswainSystem } from '@coxswain/local-cluster';
+import { basePythons, CLIENT_PACKAGE, clientPython, type CoxswainSystem } from '@coxswain/local-cluster';
 import { Job, JobSummary } from '@coxswain/api-types';
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { sleeperSpec, UNTIL_STOPPED, type SleeperOptions } from './support/jobs.ts';
@@ -89,6 +90,28 @@ describe('the command line', () => {
     const { code, out } = await coxswain(['submit', '-f', file, '--watch']);
     expect(out).toMatch(/unlucky: Failed\. .*rank 2/i);
     expect(code).toBe(3);
+  });
+
+  it('a Python program submits a job, follows it to its end, and reads what it made', async () => {
+    const [base] = await basePythons();
+    if (base === undefined) throw new Error('this machine has no Python of 3.10 to 3.15');
+    const program = join(CLIENT_PACKAGE, 'examples/follow_a_job.py');
+    const { stdout } = await promisify(execFile)(
+      await clientPython(base, 'test'),
+      [program, manifest('from-python', { steps: 60 })],
+      {
+        env: {
+          PYTHONPATH: CLIENT_PACKAGE,
+          PYTHONDONTWRITEBYTECODE: '1',
+          COXSWAIN_CONFIG: join(system.directory, 'config.yaml'),
+        },
+      },
+    );
+    expect(stdout).toMatch(/^submitted from-python\n/);
+    expect(stdout).toMatch(/^\d\d:\d\d:\d\d {2}Placed: /m);
+    expect(stdout).toMatch(/^from-python: Complete\. /m);
+    expect(stdout).toMatch(/^checkpoint of step 60: from-python-/m);
+    await project.api.deleteJob({ project: project.name, id: (await find('from-python')).id });
   });
 
   it('lists both and gets one, for people and for programs', async () => {
