@@ -13,6 +13,7 @@ export { servingsOf } from './order/in-order.ts';
 export { type QueueFigures, queueFigures } from './order/queue-figures.ts';
 export { isWaitingForCapacity, waitingSince } from './order/waiting-jobs.ts';
 export { isRecordedPlacement, placementSha256 } from './reservations/recorded-placement.ts';
+export { countedTime, heldByRunMs, heldMs } from './times/held-time.ts';
 export { meanStepMs } from './times/step-time.ts';
 export {
   DEFAULT_PRIORITY,
