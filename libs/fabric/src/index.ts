@@ -27,7 +27,14 @@ export { capacityToReplace, reserveInWords } from './capacity/reserve.ts';
 export { keptUnlessWorse, replaceNodes } from './place/replace.ts';
 export type { PlacedGang } from './place/replace.ts';
 export { withOverrides } from './nodes/overrides.ts';
-export { LEAVE_BEFORE_MS, type NodeWindow, windowInTheWay, windowProblems, windowsOfNode } from './nodes/windows.ts';
+export {
+  closedTimeOf,
+  LEAVE_BEFORE_MS,
+  type NodeWindow,
+  windowInTheWay,
+  windowProblems,
+  windowsOfNode,
+} from './nodes/windows.ts';
 export { placesFromText, placesToText } from './snapshots/recorded-places.ts';
 export { labelChange, publishedLabels, publishedOf } from './nodes/published-labels.ts';
 export { fabricProblems, MAX_FABRIC_PROBLEMS } from './nodes/problems.ts';
