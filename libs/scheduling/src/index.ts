@@ -14,6 +14,7 @@ export { type QueueFigures, queueFigures } from './order/queue-figures.ts';
 export { isWaitingForCapacity, waitingSince } from './order/waiting-jobs.ts';
 export { isRecordedPlacement, placementSha256 } from './reservations/recorded-placement.ts';
 export { countedTime, heldByRunMs, heldMs } from './times/held-time.ts';
+export { type StartError, startErrorBetween } from './times/start-error.ts';
 export { meanStepMs } from './times/step-time.ts';
 export {
   DEFAULT_PRIORITY,
