@@ -9,6 +9,7 @@ import { addAuditCommand } from './projects/audit-command.ts';
 import { addActingCommands } from './jobs/acting-commands.ts';
 import { addCheckpointCommands } from './checkpoints/checkpoint-commands.ts';
 import { addCalibrateCommand } from './calibrate/calibrate-command.ts';
+import { addDoctorCommand } from './doctor/doctor-command.ts';
 import { addEngineCommands } from './engines/engine-commands.ts';
 import { addFabricCommands } from './fabric/fabric-commands.ts';
 import { addHealthCommands } from './health/health-commands.ts';
@@ -171,6 +172,7 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   addPlaceCommand(program, session);
   addFabricCommands(program, session);
   addHealthCommands(program, session);
+  addDoctorCommand(program, session);
   addSimulateCommand(program, session);
   addPlansCommands(program, session);
   addProjectCommands(program, session);

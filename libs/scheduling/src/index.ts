@@ -8,7 +8,13 @@ export { atOnce, type InSteps } from './forecast/in-steps.ts';
 export { smallestChangesInSteps, type TriedChange } from './forecast/smallest-changes.ts';
 export { timeline, type TimelineEvent } from './forecast/timeline.ts';
 export type { GangRequest, NodeQuestion, PlacementRefusal } from './gang-request.ts';
-export { type PodDemand, quotaObstacles, type QuotaObject, quotaSentence } from './capacity/quota-obstacles.ts';
+export {
+  gpusOfQuota,
+  type PodDemand,
+  quotaObstacles,
+  type QuotaObject,
+  quotaSentence,
+} from './capacity/quota-obstacles.ts';
 export { servingsOf } from './order/in-order.ts';
 export { type QueueFigures, queueFigures } from './order/queue-figures.ts';
 export { isWaitingForCapacity, waitingSince } from './order/waiting-jobs.ts';
