@@ -207,6 +207,14 @@ export class ClusterScheduler {
     this.#reservations.release(jobUid);
   }
 
+  /**
+   * Whether the API server accepts the status of the job of that UID. While it does not, the job cannot start, so no nodes are held for it: a job whose
+   * status is rejected keeps no nodes from others.
+   */
+  setRecordable(jobUid: string, isRecordable: boolean): void {
+    this.#held.setRecordable(jobUid, isRecordable);
+  }
+
   /** The earlier refusal of that request, while its cause has not changed or other jobs have their turn. */
   standingRefusal(jobUid: string, request: GangRequest): PlacementRefusal | undefined {
     const uses = this.#usesOf(jobUid);
@@ -273,6 +281,7 @@ export class ClusterScheduler {
 
   /** Forgets a job that was deleted. */
   forget(jobUid: string): void {
+    this.#held.setRecordable(jobUid, true);
     this.#reservations.forget(jobUid);
     this.#refusals.forget(jobUid);
   }

@@ -26,6 +26,8 @@ export class HeldForOthers {
   readonly #parts: HeldForOthersParts;
   readonly #promises: NodePromises;
   readonly #heads: RecordedHeads;
+  /** UIDs of jobs for which no nodes are held, because their status cannot be written. */
+  readonly #withoutRecord = new Set<string>();
 
   constructor(parts: HeldForOthersParts) {
     this.#parts = parts;
@@ -55,6 +57,15 @@ export class HeldForOthers {
   /** The job changed, or was deleted (`after` undefined). */
   jobChanged(before: TrainingJob, after: TrainingJob | undefined): void {
     this.#promises.jobChanged(before, after);
+  }
+
+  /** Holds no nodes for the job of that UID, or may hold them again. */
+  setRecordable(jobUid: string, isRecordable: boolean): void {
+    if (isRecordable) this.#withoutRecord.delete(jobUid);
+    else {
+      this.#withoutRecord.add(jobUid);
+      this.#promises.drop(jobUid);
+    }
   }
 
   /** The nodes that are held for the job of that UID; undefined: none, `deriving`: not known yet. */
@@ -131,9 +142,10 @@ export class HeldForOthers {
     const reserved = new Set(reservations.reservations().map(({ placement }) => placement.jobUid));
     const jobs = view.jobs();
     const mayBePromised = (job: TrainingJob): boolean =>
-      isWaitingForCapacity(job) ||
-      job.status?.expectedStart !== undefined ||
-      this.#promises.derivedFor(job.metadata.uid) !== undefined;
+      !this.#withoutRecord.has(job.metadata.uid) &&
+      (isWaitingForCapacity(job) ||
+        job.status?.expectedStart !== undefined ||
+        this.#promises.derivedFor(job.metadata.uid) !== undefined);
     const waiting = jobs.filter((job) => isWaiting(job) && !reserved.has(job.metadata.uid) && mayBePromised(job));
     return this.inOrder(waiting).flatMap((job) => {
       const request = requestOf(job.metadata.uid);

@@ -113,7 +113,7 @@ export class NodePromises {
   /** The job changed, or was deleted (`after` undefined). A promise of a job that no longer waits ends at once. */
   jobChanged(before: TrainingJob, after: TrainingJob | undefined): void {
     const waits = after !== undefined && isWaiting(after);
-    if (!waits) this.#drop(before.metadata.uid);
+    if (!waits) this.drop(before.metadata.uid);
     if (waits && (!isWaiting(before) || priorityOf(before) !== priorityOf(after))) this.#due = 'now';
     const [ran, runs] = [runningAttempt(before), after === undefined ? undefined : runningAttempt(after)];
     if (ran?.epoch !== runs?.epoch || ran?.stage !== runs?.stage || this.#hasMoved(after)) this.#isDueSoon();
@@ -159,7 +159,8 @@ export class NodePromises {
     if (this.#due === 'no') this.#due = 'soon';
   }
 
-  #drop(jobUid: string): void {
+  /** The promise for the job of that UID ends at once. */
+  drop(jobUid: string): void {
     const rest = this.#promises.filter(({ job }) => job.uid !== jobUid);
     if (rest.length === this.#promises.length) return;
     this.#promises = rest;

@@ -18,6 +18,7 @@ import { InMemoryTrainingJobStore, type StoreWrite } from './in-memory-training-
 
 /** What becomes of a pod that was bound: it runs, or its trainer exits with that code, or for the cause that its launcher gives. */
 export type PodFate = (pod: {
+  readonly jobName: string;
   readonly epoch: number;
   readonly podIndex: number;
 }) => 'runs' | number | TerminationCause;
@@ -167,16 +168,22 @@ export class ReconcilerWorld {
       const { labels = {} } = pod.metadata;
       const epoch = Number(labels[LABELS.epoch]);
       const podIndex = Number(labels[LABELS.podIndex]);
+      const job = this.cluster
+        .list<TrainingJob & KubeObject>('TrainingJob')
+        .find(({ metadata }) => metadata.uid === labels[LABELS.jobUid]);
       const placement = this.cluster.list<Placement & KubeObject>('Placement').find(({ spec, metadata: { name } }) => {
-        const { status } = this.cluster.get<TrainingJob & KubeObject>('TrainingJob', this.key) ?? {};
-        return spec.epoch === epoch && status?.attempts?.some((attempt) => attempt.placement === name);
+        const isRecorded = job?.status?.attempts?.some((attempt) => attempt.placement === name) === true;
+        return spec.epoch === epoch && isRecorded;
       });
       const nodeName = placement?.spec.nodes[podIndex] ?? 'node-a';
       const isFinal = ['Succeeded', 'Failed'].includes(
         (pod.status as { readonly phase?: string } | undefined)?.phase ?? '',
       );
       if (isFinal) continue;
-      const status = pod.spec.nodeName === undefined ? RUNNING : this.#statusOf(fateOf({ epoch, podIndex }));
+      const status =
+        pod.spec.nodeName === undefined
+          ? RUNNING
+          : this.#statusOf(fateOf({ jobName: job?.metadata.name ?? '', epoch, podIndex }));
       const change = (current: RawPod): RawPod => ({ ...current, spec: { ...current.spec, nodeName }, status });
       this.cluster.update('Pod', key, { expects: {}, change });
     }
