@@ -1,6 +1,7 @@
 import type { PastStarts, Queue, QueueUse } from '@coxswain/api-types';
 import { dayBar, dayHours } from './day-bar.ts';
 import {
+  closedWords,
   errorWords,
   intervalWords,
   pastStartsSentence,
@@ -92,6 +93,8 @@ it.each<[string, string, string]>([
     'firmware: kept for project a',
   ],
   ['a window of another project', windowWords({ ...window, kind: 'Project', name: null }), 'kept for a project'],
+  ['a window to come', closedWords({ from: at(2), until: at(5) }, AS_OF), 'for 3 h 0 min'],
+  ['a window that has begun', closedWords({ from: at(-2), until: at(5) }, AS_OF), 'for 5 h 0 min'],
   ['use without a quota', useWords({ ...use, quotaGpus: null }), '96'],
   [
     'past starts',

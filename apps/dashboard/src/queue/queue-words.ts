@@ -43,6 +43,11 @@ export function windowWords({ kind, name, project }: QueueWindow): string {
   return name === null ? 'kept for a project' : `${name}: kept for project ${project ?? ''}`;
 }
 
+/** `for 2 h 0 min`: how long the nodes of the window are closed from now on. */
+export function closedWords({ from, until }: Pick<QueueWindow, 'from' | 'until'>, asOf: string): string {
+  return `for ${formatDuration(Date.parse(until) - Math.max(Date.parse(from), Date.parse(asOf)))}`;
+}
+
 /** `96 of 128`, or without a quota `96`. */
 export function useWords({ heldGpus, quotaGpus }: QueueUse): string {
   return quotaGpus === null
