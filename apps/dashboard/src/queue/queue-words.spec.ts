@@ -98,8 +98,18 @@ it.each<[string, string, string]>([
   ['use without a quota', useWords({ ...use, quotaGpus: null }), '96'],
   [
     'past starts',
+    pastStartsSentence({ ...starts, count: 30 }),
+    '30 starts in the last 30 days. Half were within 1 min 0 s of the expected time, 9 of 10 within 1 h 0 min (20 % of the expected wait).',
+  ],
+  [
+    'few past starts',
     pastStartsSentence(starts),
-    '3 starts in the last 30 days. Half were within 1 min 0 s of the expected time, 9 of 10 within 1 h 0 min (20 % of the expected wait).',
+    '3 starts in the last 30 days. Half were within 1 min 0 s of the expected time, all within 1 h 0 min (20 % of the expected wait).',
+  ],
+  [
+    'one past start',
+    pastStartsSentence({ ...starts, count: 1 }),
+    '1 start in the last 30 days, within 1 h 0 min of the expected time (20 % of the expected wait).',
   ],
   [
     'no past starts',
