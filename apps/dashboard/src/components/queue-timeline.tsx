@@ -20,7 +20,7 @@ export function QueueTimeline({ queue }: { readonly queue: Queue }): ReactNode {
           <tr>
             <th>When</th>
             <th>What</th>
-            <th>Job</th>
+            <th>Job or window</th>
             <th className="day">
               <Hours queue={queue} />
             </th>

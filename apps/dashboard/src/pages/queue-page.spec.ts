@@ -63,7 +63,7 @@ it.each<[string, unknown, string]>([
     queue({
       windows: [{ kind: 'Project', name: null, project: null, from: start.at, until: start.latest, nodes: 3 }],
     }),
-    'kept for a project in 2 h 0 min',
+    'kept for a project 3 nodes in 2 h 0 min for 1 h 0 min',
   ],
   [
     'has a window in the next day',
