@@ -6,7 +6,7 @@ const RESTS_ON: Readonly<Record<NonNullable<QueueStart['restsOn']>, string>> = {
   Measured: 'from measured steps',
   Predicted: 'from predicted steps',
   MaxRuntime: 'from a time limit',
-  Assumed: 'assumed, because the end of a running job is not known',
+  Assumed: 'because the end of a running job is not known',
 };
 
 /** What the times rest on. */
