@@ -64,6 +64,7 @@ export { recordedSave } from './loads/recorded-save.ts';
 export {
   converterArguments,
   converterLimitMs,
+  converterDiskBytes,
   converterScratchBytes,
   converterWorkers,
   describeBadConversion,

@@ -93,6 +93,11 @@ export function converterScratchBytes(bytes: number): number {
   return 2 * bytes;
 }
 
+/** Bytes on a disk of the node while a save of a bucket is converted: the save itself, and what the conversion writes. */
+export function converterDiskBytes(bytes: number): number {
+  return bytes + converterScratchBytes(bytes);
+}
+
 /** Why what the converter wrote is not published; undefined: it is whole. */
 export function describeBadConversion(made: SaveLook, from: SaveLook): string | undefined {
   const [problem] = made.findings.filter(({ kind }) => kind !== 'unverifiable');
