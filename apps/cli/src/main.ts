@@ -1,7 +1,6 @@
 import { ApiClient, ApiProblem, ApiUnreachable } from '@coxswain/api-client';
 import { safeText } from '@coxswain/safe-text';
 import { Command, CommanderError, Option } from 'commander';
-import { createRequire } from 'node:module';
 import { setTimeout } from 'node:timers/promises';
 import { CliError } from './cli-error.ts';
 import { terminalAsker } from './session/asker.ts';
@@ -36,6 +35,7 @@ import { openBrowser } from './sign-in/open-browser.ts';
 import { addTokenCommands } from './sign-in/token-commands.ts';
 import { addWebhookCommands } from './projects/webhook-commands.ts';
 import { openProject } from './session/project-jobs.ts';
+import { VERSION } from './version.ts';
 import {
   credentialsPath,
   resolveServer,
@@ -83,8 +83,6 @@ function printingSafeText(context: CliContext): CliContext {
     printError: (line) => context.printError(safeText(line)),
   };
 }
-
-const { version: VERSION } = createRequire(import.meta.url)('../package.json') as { readonly version: string };
 
 const HELP_FOOTER = `
 Flags go before COXSWAIN_* variables, those before the configuration file, and that before coxswain login:

@@ -1,6 +1,7 @@
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { parse } from 'yaml';
 import { type OfflineOutcome, runOffline } from '../testing/run-offline.ts';
 
 const FIXTURES = resolve(import.meta.dirname, '../../../../libs/checkpoint/fixtures');
@@ -33,6 +34,35 @@ describe('checkpoint reshard', () => {
     );
   });
 
+  it('prints with --job an indexed Job whose workers have one share each, and writes nothing', async () => {
+    const job = await runOffline(
+      {},
+      ...['checkpoint', 'reshard', 'runs/step-1', '/resharded/step-1', '--layout', 'tp=2,fsdp=4'],
+      ...['--job', 'reshard-1', '--claim', 'tiny', '--workers', '6', '--image', 'mirror/cli:1'],
+    );
+    const { metadata, spec } = parse(job.out) as { metadata: object; spec: { template: { spec: object } } };
+    expect([job.code, metadata, spec]).toMatchObject([
+      0,
+      { name: 'reshard-1' },
+      { completionMode: 'Indexed', completions: 6, parallelism: 6, backoffLimitPerIndex: 6 },
+    ]);
+    expect(spec.template.spec).toMatchObject({
+      restartPolicy: 'Never',
+      automountServiceAccountToken: false,
+      containers: [
+        {
+          image: 'mirror/cli:1',
+          args: [
+            ...['checkpoint', 'reshard', '/checkpoints/runs/step-1', '/checkpoints/resharded/step-1'],
+            ...['--layout', 'tp=2,pp=1,fsdp=4', '--worker', '$(JOB_COMPLETION_INDEX)/6'],
+          ],
+          volumeMounts: [{ mountPath: '/tmp' }, { mountPath: '/checkpoints' }],
+        },
+      ],
+      volumes: [{ emptyDir: {} }, { persistentVolumeClaim: { claimName: 'tiny' } }],
+    });
+  });
+
   it('writes the save of a layout, which is sound', async () => {
     expect((await reshard(SAVE, '--layout', 'tp=2,fsdp=2')).out).toMatch(/^The save in .* is complete: /);
     expect((await runOffline({}, 'checkpoint', 'verify', target)).out).toMatch(/^Sound as far as V3 sees: format dcp/);
@@ -52,6 +82,16 @@ describe('checkpoint reshard', () => {
   });
 
   it.each<[string, readonly string[], RegExp]>([
+    [
+      'a Job without the claim that pods need',
+      [SAVE, '--ranks', '2', '--job', 'x'],
+      /^Pods do not see .*dcp-2\.15\.0\. Name the claim that holds it: --claim NAME\. Source and target are then paths in the claim\.$/m,
+    ],
+    [
+      'a Job of a size that only pods see, without a number of workers',
+      ['runs/step-1', '--ranks', '2', '--job', 'x', '--claim', 'tiny'],
+      /^The size of runs\/step-1 cannot be read here, because it is in a claim\. Name --workers COUNT\.$/m,
+    ],
     [
       'a save of another format',
       [join(FIXTURES, 'hugging-face-5.23.0/indexed'), '--ranks', '2'],
