@@ -51,7 +51,7 @@ async function convert(bucket: CheckpointStore, writes = Infinity): Promise<Conv
       return await bucket.write(...file);
     },
     remove: async (paths) => {
-      spend();
+      if (paths.length > 0) spend();
       await bucket.remove(paths);
     },
   };
