@@ -65,6 +65,7 @@ export {
   converterArguments,
   converterLimitMs,
   converterDiskBytes,
+  converterResources,
   converterScratchBytes,
   converterWorkers,
   describeBadConversion,

@@ -53,7 +53,7 @@ function podOf(job: ReshardJob): Json {
   const volume = { name: CLAIM, persistentVolumeClaim: { claimName: claim } };
   return {
     restartPolicy: 'Never',
-    automountServiceAccountToken: job.claim === undefined && job.credentialsSecret === undefined,
+    automountServiceAccountToken: false,
     securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
     containers: [containerOf(job)],
     volumes: [{ name: SCRATCH, emptyDir: {} }, ...(claim === undefined ? [] : [volume])],

@@ -9,7 +9,7 @@ import {
   POD_PATHS,
   recordedLocation,
 } from '@coxswain/api-types';
-import { convertedPath, converterDiskBytes, converterLimitMs } from '@coxswain/checkpoint';
+import { convertedPath, converterDiskBytes, converterLimitMs, converterResources } from '@coxswain/checkpoint';
 import { worldSize } from '@coxswain/layout';
 import { DELETION_SECONDS } from '../retention/deletion-pod.ts';
 import { bucketEnvironment, literally } from '../training-job/pod-manifest.ts';
@@ -21,10 +21,6 @@ import { LEAST_SECONDS, MOST_SECONDS, secondsToRead } from '../worker-pods/worke
 export const CONVERSION_WORKER = 'convert';
 
 const SCRATCH = 'coxswain-scratch';
-const GIB = 2 ** 30;
-/** Files of ranks that the converter of DeepSpeed has in memory at once, and a quarter more for their copies. */
-const FILES_AT_ONCE = 4;
-const COPIES = 1.25;
 
 type Json = Readonly<Record<string, unknown>>;
 type Task = 'convert' | 'clean';
@@ -51,11 +47,11 @@ export function convertedSpec(source: Checkpoint, kind: string, format: string):
  * converted on a disk of the node. The pod runs in the image of the trainer, which has the converter, as the trainer's user, and has no token.
  */
 export function conversionPod(converted: Checkpoint, source: Checkpoint, context: WorkerContext): Json {
-  const { bucket, bytes } = source.spec;
+  const { bucket, bytes, layout } = source.spec;
   return podOf(converted, context, 'convert', {
     command: [CONVERT_CHECKPOINT],
     deadlineSeconds: conversionSeconds(source.spec),
-    memoryBytes: memoryFor(source),
+    ...converterResources({ bytes, ranks: worldSize(layout) }),
     diskBytes: bucket === undefined ? 0 : converterDiskBytes(bytes),
     env: [{ name: POD_ENV.conversion, value: literally(JSON.stringify(orderFor(converted, source))) }],
   });
@@ -87,22 +83,24 @@ export function cleaningPod(converted: Checkpoint, context: WorkerContext): Json
   return podOf(converted, context, 'clean', {
     command: [DELETE_CHECKPOINT, literally(JSON.stringify(question))],
     deadlineSeconds: DELETION_SECONDS,
-    memoryBytes: GIB / 2,
+    cpus: 1,
+    memoryBytes: 2 ** 29,
     diskBytes: 0,
     env: [],
   });
 }
 
 type Work = Pick<WorkerTask, 'command' | 'deadlineSeconds' | 'env'> & {
+  readonly cpus: number;
   readonly memoryBytes: number;
   /** On a disk of the node. The scheduler looks for a node that has so much. */
   readonly diskBytes: number;
 };
 
 function podOf(converted: Checkpoint, context: WorkerContext, task: Task, work: Work): Json {
-  const { command, deadlineSeconds, env, memoryBytes, diskBytes } = work;
+  const { command, deadlineSeconds, env, cpus, memoryBytes, diskBytes } = work;
   const { bucket } = converted.spec;
-  const resources = { cpu: '1', memory: String(Math.ceil(memoryBytes)) };
+  const resources = { cpu: String(cpus), memory: String(Math.ceil(memoryBytes)) };
   const disk = diskBytes === 0 ? {} : { 'ephemeral-storage': String(Math.ceil(diskBytes)) };
   const places = bucket === undefined ? claimOf(converted) : diskOfNode();
   return workerPodManifest(converted, context, {
@@ -150,11 +148,6 @@ function conversionSeconds({ bytes, bucket }: CheckpointResourceSpec): number {
     MOST_SECONDS,
     LEAST_SECONDS + passes * secondsToRead(bytes) + Math.ceil(converterLimitMs(bytes) / 1_000),
   );
-}
-
-/** The converter reads the files of some ranks at once. */
-function memoryFor({ spec: { bytes, layout } }: Checkpoint): number {
-  return GIB + COPIES * Math.min(bytes, (FILES_AT_ONCE * bytes) / worldSize(layout));
 }
 
 /** The directory of the run that made the source: it holds the folder that holds the converted save. */
