@@ -11,14 +11,20 @@ import { parseArgs } from 'node:util';
 import { BenchCluster } from './bench-cluster.ts';
 import type { Progress } from './progress.ts';
 import type { Context, Measurement, Scenario, Size } from './scenario.ts';
+import { changingLabels } from './scenarios/changing-labels.ts';
+import { contestedSearch } from './scenarios/contested-search.ts';
 import { gangBesideBareClient, largeGang } from './scenarios/gang-start.ts';
 import { manyGangs } from './scenarios/many-gangs.ts';
+import { rackGang } from './scenarios/rack-gang.ts';
 import { scatteredLoad } from './scenarios/scattered-load.ts';
 import { settled } from './scenarios/settled.ts';
 import { waitingJobs } from './scenarios/waiting-jobs.ts';
 
 const SCENARIOS: readonly Scenario[] = [
   scatteredLoad,
+  rackGang,
+  changingLabels,
+  contestedSearch,
   settled,
   gangBesideBareClient,
   largeGang,

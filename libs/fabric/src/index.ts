@@ -24,6 +24,7 @@ export { leastWeightedBytes } from './place/placement-bound.ts';
 export { findNodes, placeGang, whyNotPlaced } from './place/placement.ts';
 export type { PlacementOutcome } from './place/placement.ts';
 export { capacityToReplace, reserveInWords } from './capacity/reserve.ts';
+export { repairPlacement } from './place/repair-placement.ts';
 export { keptUnlessWorse, replaceNodes } from './place/replace.ts';
 export type { PlacedGang } from './place/replace.ts';
 export { withOverrides } from './nodes/overrides.ts';

@@ -204,8 +204,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
   }
   view.stopwatches.keep(job.metadata.uid, decision.timed, view.monotonicMs());
   // A remembered placement needs no capacity, so there is no old version to check.
-  const versionNow = (): number =>
-    nodeSearches?.versionOf(job.metadata.uid) ?? version ?? scheduler.capacityFor(job.metadata.uid).version;
+  const versionNow = (): number => version ?? scheduler.capacityFor(job.metadata.uid).version;
   const isReserved = reserve({ job, placement: decision.reserve, version: versionNow }, scheduler);
   if (decision.reserve !== undefined) nodeSearches?.end(job.metadata.uid);
   return isReserved ? { job, decision } : { job };
