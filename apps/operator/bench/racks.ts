@@ -1,9 +1,11 @@
 /** Racks that are NVLink domains below leaf and spine switches, and in how many of them a gang runs. */
 import { API_GROUP_VERSION, FABRIC_NAME, LABELS } from '@coxswain/api-types';
-import type { KubeObject } from '@coxswain/kube';
+import { isAlreadyExists, type KubeObject } from '@coxswain/kube';
 import { fewestPlaces, topographLabels, type Place } from '../src/testing/scattered-nodes.ts';
 import type { BenchCluster } from './bench-cluster.ts';
 import { podsOf } from './strangers.ts';
+
+const FABRICS = `/apis/${API_GROUP_VERSION}/fabrics`;
 
 /** A cluster of racks of equally many nodes. */
 export interface RackCluster {
@@ -44,14 +46,13 @@ export async function makeRacks(cluster: BenchCluster, racks: RackCluster, nameP
 
 /** Nodes of each NVLink domain that the Fabric keeps free; 0: none. */
 export async function stateReserve(cluster: BenchCluster, nodesPerNvlinkDomain: number): Promise<void> {
-  const body = {
-    apiVersion: API_GROUP_VERSION,
-    kind: 'Fabric',
-    metadata: { name: FABRIC_NAME },
-    spec: nodesPerNvlinkDomain === 0 ? {} : { reserve: { nodesPerNvlinkDomain } },
-  };
-  const path = `/apis/${API_GROUP_VERSION}/fabrics/${FABRIC_NAME}`;
-  await cluster.client.apply(path, body, { fieldManager: 'bench', force: true });
+  const spec = { reserve: nodesPerNvlinkDomain === 0 ? null : { nodesPerNvlinkDomain } };
+  const fabric = { apiVersion: API_GROUP_VERSION, kind: 'Fabric', metadata: { name: FABRIC_NAME }, spec: {} };
+  // The operator makes it too, when it first starts.
+  await cluster.client.create(FABRICS, fabric).catch((error: unknown) => {
+    if (!isAlreadyExists(error)) throw error;
+  });
+  await cluster.client.patch(`${FABRICS}/${FABRIC_NAME}`, { spec }, { type: 'merge' });
 }
 
 /** The fewest racks of the fewest spines that can hold the gang beside the spares, where `taken` nodes are taken. */

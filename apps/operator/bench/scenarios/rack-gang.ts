@@ -47,7 +47,8 @@ export const rackGang: Scenario = {
         await cluster.job(namespace, 'gang', pods);
       });
       rows.push(...startRows(start, least));
-      const [lostNode = ''] = start.nodes;
+      // In the middle of a rack: at its border another rack is as near.
+      const lostNode = start.nodes[Math.floor(racks.nodesPerRack / 2)] ?? '';
       const second = await attempt(context, { operator, namespace, epoch: 2, pods, places }, () => {
         progress(`deletes node ${lostNode}`);
         return cluster.removeNodes([lostNode]);
@@ -112,7 +113,14 @@ export async function attempt(
     const before = operator.usage();
     const startedMs = performance.now();
     await begin();
-    const placed = waitFor(async () => isPlaced(await cluster.readJob(namespace, 'gang'), epoch), {
+    let summary: string | undefined;
+    const look = async (): Promise<boolean> => {
+      const job = await cluster.readJob(namespace, 'gang');
+      if (job.status?.summary !== summary) progress(job.status?.summary ?? '');
+      summary = job.status?.summary;
+      return isPlaced(job, epoch);
+    };
+    const placed = waitFor(look, {
       what: `attempt ${epoch} to be placed`,
       deadlineMs: PATIENCE_MS,
       intervalMs: 200,

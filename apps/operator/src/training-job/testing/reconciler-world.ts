@@ -12,6 +12,7 @@ import { keyOf, type KubeObject } from '@coxswain/kube';
 import type { EndArbiter } from '@coxswain/lifecycle';
 import type { ClusterScheduler, PriorityClassFacts } from '@coxswain/scheduling';
 import { TrainingJobReconciler, type ReconcilerOptions } from '../training-job.reconciler.ts';
+import type { NodeSearches } from '../node-searches.ts';
 import { createInMemoryScheduler } from './in-memory-scheduler.ts';
 import { InMemoryCluster } from './in-memory-cluster.ts';
 import { InMemoryTrainingJobStore, type StoreWrite } from './in-memory-training-job-store.ts';
@@ -42,6 +43,7 @@ export class ReconcilerWorld {
   reports: Partial<Pick<ReconcilerOptions, 'verdictsOf' | 'findingsOf' | 'readEvidence' | 'progressOf' | 'hearing'>> =
     {};
   readonly #arbiter: EndArbiter | undefined;
+  readonly #nodeSearches: ((scheduler: ClusterScheduler) => NodeSearches) | undefined;
   priorityClasses: readonly PriorityClassFacts[] = [];
   leaderTerm = 1;
   nowMs = Date.parse('2026-01-01T00:00:00Z');
@@ -56,10 +58,13 @@ export class ReconcilerWorld {
       readonly beside?: ReconcilerWorld | undefined;
       readonly name?: string;
       readonly arbiter?: EndArbiter;
+      /** Searches beside the loop; absent: nodes are searched in it. */
+      readonly nodeSearches?: (scheduler: ClusterScheduler) => NodeSearches;
     } = {},
   ) {
     this.cluster = about.beside?.cluster ?? new InMemoryCluster();
     this.#arbiter = about.arbiter;
+    this.#nodeSearches = about.nodeSearches;
     this.cluster.nowMs = () => this.nowMs;
     const { apiVersion, kind, metadata, spec: wanted } = aTrainingJob({ spec: { ...QUICK_RESTART, ...spec } });
     const { namespace } = metadata;
@@ -105,6 +110,7 @@ export class ReconcilerWorld {
       trainedOf: () => undefined,
       verdictsOf: (job) => this.reports.verdictsOf?.(job) ?? [],
       ...(this.#arbiter === undefined ? {} : { arbiter: this.#arbiter }),
+      ...(this.#nodeSearches === undefined ? {} : { nodeSearches: this.#nodeSearches(scheduler) }),
       readEvidence: async (job) => this.reports.readEvidence?.(job),
       findingsOf: (job) => this.reports.findingsOf?.(job) ?? [],
       // Nothing is known of these nodes' GPUs, so there is nothing to predict; what is asked is job-planner.spec.ts.
