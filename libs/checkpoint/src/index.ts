@@ -94,6 +94,7 @@ export { copyPart, type FilledBox, intersect, placeIn as offsetIn, runIn } from 
 export { type Division, divideColumns, divideRows } from './reshard/divide.ts';
 export { reshardMemoryBytes, reshardWorkers } from './reshard/reshard-workers.ts';
 export { divideByLayout, ranksOfLayout, type ReshardLayout, tensorDim } from './reshard/layouts.ts';
+export { divideByLayout, layoutProblem, ranksOfLayout, type ReshardLayout, tensorDim } from './reshard/layouts.ts';
 export {
   pieceBytesFor,
   plannedState,
@@ -117,6 +118,7 @@ export {
   CONVERTED_DTYPES,
   planConversion,
 } from './convert/plan-conversion.ts';
+export { type LeftBehind, leftBehindOf } from './convert/left-behind.ts';
 export { SPELLINGS, type SpellingName } from './convert/spellings.ts';
 export type { ConvertedFile, WrittenRange } from './convert/target-files.ts';
 export { inRowOrder, placeOfChunk, type SourcePlace } from './reshard/source-place.ts';

@@ -137,10 +137,11 @@ async function planOf(
     level: 'V1',
     onBytes: () => undefined,
   });
-  const read = READ_FORMATS[format ?? ''];
+  if (format === undefined) throw new CliError(`${from} is no save. ${findings[0]?.sentence ?? ''}`);
+  const read = READ_FORMATS[format];
   if (state === undefined || read === undefined)
     throw new CliError(
-      `${from} is no save whose weights are converted here (format ${format ?? 'unknown'}; read are ${Object.keys(READ_FORMATS).join(', ')}). "coxswain checkpoint loads" says which converter it needs.`,
+      `${from} is no save whose weights are converted here (format ${format}; read are ${Object.keys(READ_FORMATS).join(', ')}). "coxswain checkpoint loads" says which converter it needs.`,
     );
   if (verdict === 'damaged' || verdict === 'incomplete' || verdict === 'suspect')
     throw new CliError(`${from} is ${verdict}: ${findings[0]?.sentence ?? ''} Use another save.`);

@@ -1,4 +1,6 @@
 import {
+  type LeftBehind,
+  leftBehindOf,
   ranksOfLayout,
   type ReshardLayout,
   type ReshardPlan,
@@ -98,7 +100,9 @@ function layoutOf(text: string): ReshardLayout {
     const field = DEGREES.get(name);
     const degree = Number(ways);
     if (field === undefined || !(degree >= 1 && degree <= MAX_RANKS))
-      throw new InvalidArgumentError(`It is a list of ${[...DEGREES.keys()].join(', ')}, such as tp=4,pp=32,fsdp=2.`);
+      throw new InvalidArgumentError(
+        `It is a list of ${[...DEGREES.keys()].join(', ')}, each a number from 1 to ${String(MAX_RANKS)}, such as tp=4,pp=32,fsdp=2; ${JSON.stringify(part)} is none of them.`,
+      );
     layout[field] = degree;
   }
   if (ranksOfLayout(layout) > MAX_RANKS) throw new InvalidArgumentError(`It has more than ${String(MAX_RANKS)} ranks.`);
@@ -141,7 +145,9 @@ async function reshard(session: Session, from: string, to: string, options: Resh
     onUnchecked: (bytes) => (uncheckedBytes += bytes),
     ...(options.worker === undefined ? {} : { worker: options.worker }),
   });
-  session.show({ ...outcome, bytes: progress.readBytes(), uncheckedBytes }, (done) => doneText(done, to));
+  session.show({ ...outcome, bytes: progress.readBytes(), uncheckedBytes, ofRanks: ofRanks(planned.plan) }, (done) =>
+    doneText(done, to),
+  );
 }
 
 async function showJob(
@@ -254,9 +260,27 @@ function summaryOf(plan: ReshardPlan, { layout, worker }: ReshardOptions) {
       chunksRead: chunks.read,
       chunksWritten: chunks.written,
     })),
+    ofRanks: ofRanks(plan),
     ...(shares && { workerBytes: shares.map((share) => share.reduce((sum, { bytes }) => sum + bytes, 0)) }),
     ...(layout !== undefined && layout.tensor > 1 && { undividedMatrices: undividedMatrices(plan) }),
   };
+}
+
+/** Objects that engines store for each rank, by sort. They are copied as they are: only the engine can divide them. */
+function ofRanks({ pieces }: ReshardPlan): readonly LeftBehind[] {
+  const objects = pieces.flatMap((piece) => piece.objects.map(({ object }) => object));
+  return leftBehindOf({ tensors: [], objects }).filter(({ what }) => OF_RANKS.includes(what));
+}
+
+const OF_RANKS: readonly string[] = ['position in the data', 'random states'];
+
+function ofRanksText(kept: readonly LeftBehind[]): string {
+  return kept
+    .map(
+      ({ what, count, examples }) =>
+        `\nKept as the ranks that saved it stored it, ${what}: ${examples.join(', ')}${count > examples.length ? ` and ${String(count - examples.length)} more` : ''}. At another number of data-parallel ranks an engine can refuse it, or starts without it.`,
+    )
+    .join('');
 }
 
 /** Matrices that tensor-parallel ranks are planned to store whole, because their names do not say how they are divided. */
@@ -268,7 +292,13 @@ function undividedMatrices({ pieces }: ReshardPlan): readonly string[] {
 
 const MAX_ROWS = 20;
 
-function planText({ bytes, pieces, workerBytes, undividedMatrices = [] }: ReturnType<typeof summaryOf>): string {
+function planText({
+  bytes,
+  pieces,
+  ofRanks: kept,
+  workerBytes,
+  undividedMatrices = [],
+}: ReturnType<typeof summaryOf>): string {
   const rows = pieces
     .slice(0, MAX_ROWS)
     .map((piece, index) => [
@@ -292,7 +322,7 @@ function planText({ bytes, pieces, workerBytes, undividedMatrices = [] }: Return
         ]),
     'Nothing was written: leave out --plan to write the save.',
   ];
-  return `${table}${more}\n\n${formatBytes(bytes)} are read once and written once. ${notes.join(' ')}`;
+  return `${table}${more}\n\n${formatBytes(bytes)} are read once and written once. ${notes.join(' ')}${ofRanksText(kept)}`;
 }
 
 function doneText(
@@ -302,7 +332,12 @@ function doneText(
     others,
     bytes,
     uncheckedBytes,
-  }: ReshardOutcome & { readonly bytes: number; readonly uncheckedBytes: number },
+    ofRanks: kept,
+  }: ReshardOutcome & {
+    readonly bytes: number;
+    readonly uncheckedBytes: number;
+    readonly ofRanks: readonly LeftBehind[];
+  },
   to: string,
 ): string {
   const found = pieces.found === 0 ? '' : `; already there: ${String(pieces.found)}`;
@@ -313,6 +348,6 @@ function doneText(
       : ` ${formatBytes(uncheckedBytes)} have no CRC-32 in the source, so nothing was compared.`;
   const read = `${formatBytes(bytes)} read, ${formatCount(pieces.done, 'piece')} written${found}${beside}.${unchecked}`;
   return isComplete
-    ? `The save in ${to} is complete: ${read}`
+    ? `The save in ${to} is complete: ${read}${ofRanksText(kept)}`
     : `This worker finished its share: ${read} Other workers are still missing pieces.`;
 }

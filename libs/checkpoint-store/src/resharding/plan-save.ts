@@ -8,6 +8,7 @@ import {
   divideByLayout,
   divideColumns,
   divideRows,
+  layoutProblem,
   pieceBytesFor,
   planReshard,
   ranksOfLayout,
@@ -49,9 +50,10 @@ export async function planSave(
 ): Promise<PlannedSave> {
   const look = verifySave(files, { level: 'V1', crc32, sha256: () => createHash('sha256') });
   const { state, format, verdict, findings } = await runReading(store, files, look, signal ? { signal } : {});
+  if (format === undefined) throw new UnplannableSave([`${store.location} is no save. ${findings[0]?.sentence ?? ''}`]);
   if (format !== 'dcp' || state === undefined)
     throw new UnplannableSave([
-      `${store.location} is no save of PyTorch DCP (format ${format ?? 'unknown'}); only those are divided anew. "coxswain checkpoint loads" says who loads it.`,
+      `${store.location} is no save of PyTorch DCP (format ${format}); only those are divided anew. "coxswain checkpoint loads" says who loads it.`,
     ]);
   if (verdict === 'suspect' || BROKEN_VERDICTS.includes(verdict))
     throw new UnplannableSave([`${store.location} is ${verdict}: ${findings[0]?.sentence ?? ''} Use another save.`]);
@@ -69,6 +71,8 @@ function divisionOf(
 ): { readonly divide: Division; readonly ranks: number } {
   if (!('layout' in target)) return { divide: DIVISIONS[target.divide](target.ranks), ranks: target.ranks };
   const keys = tensors.map(({ key }) => key);
+  const problem = layoutProblem(target.layout, keys);
+  if (problem !== undefined) throw new UnplannableSave([problem]);
   return { divide: divideByLayout(target.layout, keys), ranks: ranksOfLayout(target.layout) };
 }
 

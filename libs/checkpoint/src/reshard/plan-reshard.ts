@@ -121,14 +121,15 @@ function requirePlannable({ tensors, objects }: SavedState): void {
 
 /** Why a tensor cannot be read whole, as a whole sentence; undefined: it can. */
 export function problemOf({ key, dtype, shape, chunks }: SavedTensor, comparisons: Comparisons): string | undefined {
-  if (bytesOfDtype(dtype) === undefined) return `Tensor ${key} has the dtype ${dtype}, whose size is not known here.`;
+  if (bytesOfDtype(dtype) === undefined)
+    return `Tensor ${key} has the dtype ${dtype}, whose size is not known here. Save it in another dtype.`;
   const hole = describeCoverage({ key, dtype, shape, chunks }, comparisons);
   if (hole !== undefined) return `Tensor ${key} ${hole}.`;
   if (chunks.some(({ item }) => item === undefined)) return `The save does not say where a chunk of tensor ${key} is.`;
   const changed = chunks.find(({ item }) => (item?.transforms?.length ?? 0) > 0);
   return changed === undefined
     ? undefined
-    : `Tensor ${key} is stored changed (${changed.item?.transforms?.[0] ?? ''}), which is not read here.`;
+    : `Tensor ${key} is stored changed (${changed.item?.transforms?.[0] ?? ''}), which is not read here. Load it with PyTorch, and save it without this transform.`;
 }
 
 /** Tensors in their order, so that those of a layer stay together, in groups of about the same size. */
