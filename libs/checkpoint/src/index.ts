@@ -119,6 +119,8 @@ export {
   planConversion,
 } from './convert/plan-conversion.ts';
 export { type LeftBehind, leftBehindOf } from './convert/left-behind.ts';
+export { planFullyReshardable } from './convert/megatron-optimizer/plan-fully-reshardable.ts';
+export { readKeptState } from './convert/megatron-optimizer/read-kept-state.ts';
 export { SPELLINGS, type SpellingName } from './convert/spellings.ts';
 export type { ConvertedFile, WrittenRange } from './convert/target-files.ts';
 export { inRowOrder, placeOfChunk, type SourcePlace } from './reshard/source-place.ts';
