@@ -93,7 +93,6 @@ export { type Band, type BandPart, bandsOf } from './reshard/bands.ts';
 export { copyPart, type FilledBox, intersect, placeIn as offsetIn, runIn } from './reshard/boxes.ts';
 export { type Division, divideColumns, divideRows } from './reshard/divide.ts';
 export { reshardMemoryBytes, reshardWorkers } from './reshard/reshard-workers.ts';
-export { divideByLayout, ranksOfLayout, type ReshardLayout, tensorDim } from './reshard/layouts.ts';
 export { divideByLayout, layoutProblem, ranksOfLayout, type ReshardLayout, tensorDim } from './reshard/layouts.ts';
 export {
   pieceBytesFor,
