@@ -77,6 +77,7 @@ export {
   UNIVERSAL_FORMAT,
 } from './loads/universal-conversion.ts';
 export { type Level, LEVELS } from './verify/finding.ts';
+export { LARGEST_METADATA_BYTES } from './verify/look.ts';
 export { hasReader, isReadable, type SaveLook, type Verdict, verifySave } from './verify/verify-save.ts';
 export { parsePythonJson } from './read/parse-json.ts';
 export {

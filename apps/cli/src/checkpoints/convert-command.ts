@@ -193,8 +193,12 @@ async function configOf(
   return own === undefined || own.bytes > MAX_CONFIG_BYTES ? undefined : await store.read(own.path, 0, own.bytes);
 }
 
-function readBytesOf({ tensors }: ConversionPlan): number {
-  return tensors.reduce((sum, { shape, sourceDtype }) => sum + volumeOf(shape) * (bytesOfDtype(sourceDtype) ?? 0), 0);
+function readBytesOf({ tensors, mustBeEqual }: ConversionPlan): number {
+  const compared = mustBeEqual.flatMap(({ one, other }) => [one, other]);
+  return [...tensors, ...compared].reduce(
+    (sum, { shape, sourceDtype }) => sum + volumeOf(shape) * (bytesOfDtype(sourceDtype) ?? 0),
+    0,
+  );
 }
 
 function summaryOf({ tensors, bytes, files, leftBehind, spellings }: ConversionPlan) {

@@ -1,4 +1,5 @@
 import {
+  LARGEST_METADATA_BYTES,
   type LeftBehind,
   leftBehindOf,
   ranksOfLayout,
@@ -126,7 +127,11 @@ const SOURCE = 'the directory of one save, such as checkpoint/step-1000';
 async function reshard(session: Session, from: string, to: string, options: ReshardOptions): Promise<void> {
   if (options.job !== undefined) return await showJob(session, from, to, { ...options, job: options.job });
   const source = await openAndList(session, from, options, SOURCE);
-  const planned = await planSave(source.store, source.files, { ...targetOf(options), signal: session.signal });
+  const planned = await planSave(source.store, source.files, {
+    ...targetOf(options),
+    signal: session.signal,
+    maxMetadataBytes: LARGEST_METADATA_BYTES,
+  });
   if (options.plan === true) {
     session.show(summaryOf(planned.plan, options), planText);
     return;

@@ -36,6 +36,13 @@ export type ReshardTarget =
 /** What follows from a source and a layout. It is the same for a command and for a pod, so one continues the work of the other. */
 export type PlannedSave = Pick<ReshardWork, 'plan' | 'paths' | 'sourceId' | 'bandBytes'>;
 
+/** When planning ends early, and which metadata is read. */
+interface PlanLimits {
+  readonly signal?: AbortSignal;
+  /** Absent: what a pod can hold. */
+  readonly maxMetadataBytes?: number;
+}
+
 /** Read and written at a time. */
 const BAND_BYTES = 4 << 20;
 
@@ -46,9 +53,14 @@ const BAND_BYTES = 4 << 20;
 export async function planSave(
   store: CheckpointStore,
   files: readonly StoredFile[],
-  { signal, ...target }: ReshardTarget & { readonly signal?: AbortSignal },
+  { signal, maxMetadataBytes, ...target }: ReshardTarget & PlanLimits,
 ): Promise<PlannedSave> {
-  const look = verifySave(files, { level: 'V1', crc32, sha256: () => createHash('sha256') });
+  const look = verifySave(files, {
+    level: 'V1',
+    crc32,
+    sha256: () => createHash('sha256'),
+    ...(maxMetadataBytes === undefined ? {} : { maxMetadataBytes }),
+  });
   const { state, format, verdict, findings } = await runReading(store, files, look, signal ? { signal } : {});
   if (format === undefined) throw new UnplannableSave([`${store.location} is no save. ${findings[0]?.sentence ?? ''}`]);
   if (format !== 'dcp' || state === undefined)

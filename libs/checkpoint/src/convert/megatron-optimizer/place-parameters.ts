@@ -77,21 +77,32 @@ function placeStage(
 ): { readonly stored: readonly StoredParameter[]; readonly layers: number } | string {
   const left = stage.model.layers - stage.firstLayer;
   const isLast = stage.stage + 1 === degrees.pipeline;
-  let problem = '';
+  const problems = new Map<number, string>();
   for (let layers = isLast ? left : 0; layers <= left; layers++) {
-    const parameters = parametersOf(stage, layers, degrees);
-    const stored: StoredParameter[] = [];
-    problem = '';
-    for (let tensorRank = 0; tensorRank < degrees.tensor && problem === ''; tensorRank++) {
-      // Ranks of the model count tensor-parallel ranks first.
-      const rank = stage.stage * degrees.tensor + tensorRank;
-      const placed = placeRank(parameters, tensorRank, buffers.get(rank) ?? []);
-      if (typeof placed === 'string') problem = `Model-parallel rank ${String(rank)}: ${placed}`;
-      else stored.push(...placed.map((one) => ({ ...one, tensorRank })));
-    }
-    if (problem === '') return { stored, layers };
+    const stored = placeLayers(stage, layers, degrees, buffers);
+    if (typeof stored !== 'string') return { stored, layers };
+    problems.set(layers, stored);
   }
-  return problem;
+  // Most models are divided evenly, so that attempt says most.
+  return problems.get(Math.round(stage.model.layers / degrees.pipeline)) ?? problems.get(left) ?? '';
+}
+
+function placeLayers(
+  stage: Stage,
+  layers: number,
+  degrees: ModelDegrees,
+  buffers: ReadonlyMap<number, readonly OptimizerBuffer[]>,
+): readonly StoredParameter[] | string {
+  const parameters = parametersOf(stage, layers, degrees);
+  const stored: StoredParameter[] = [];
+  for (let tensorRank = 0; tensorRank < degrees.tensor; tensorRank++) {
+    // Ranks of the model count tensor-parallel ranks first.
+    const rank = stage.stage * degrees.tensor + tensorRank;
+    const placed = placeRank(parameters, tensorRank, buffers.get(rank) ?? []);
+    if (typeof placed === 'string') return `Model-parallel rank ${String(rank)}: ${placed}`;
+    stored.push(...placed.map((one) => ({ ...one, tensorRank })));
+  }
+  return stored;
 }
 
 /** Parameters of each dtype have buffers of their own. */
