@@ -144,13 +144,13 @@ def train_step(engine, job: dict, step: int, sequence: int) -> float:
         arguments = {'tokens': given} if is_experts else {'input_ids': given, 'position_ids': positions}
         answer = engine(**arguments)
         logits = answer if is_experts else answer.logits
-        # Of the whole sample: DeepSpeed adds what its sequence ranks have, and takes the mean over samples.
-        loss = F.cross_entropy(logits.flatten(0, 1), wanted.flatten()) / sequence
+        # Every rank has as many tokens, and DeepSpeed takes the mean of gradients over all ranks, those of a sequence too.
+        loss = F.cross_entropy(logits.flatten(0, 1), wanted.flatten())
         engine.backward(loss)
         engine.step()
         total += loss.detach() / len(parts)
     dist.all_reduce(total)
-    return total.item() * sequence / ranks
+    return total.item() / ranks
 
 
 if __name__ == '__main__':

@@ -43,6 +43,12 @@ class Lines(TrainerCallback):
             print(json.dumps({'step': state.global_step, 'loss': float(logs['loss'])}), flush=True)
 
 
+def mean_loss(outputs, labels: torch.Tensor, num_items_in_batch=None) -> torch.Tensor:
+    """Over the hidden bytes of a step on all ranks. Trainer divides by nothing if a model may do so, and BERT does not."""
+    losses = torch.nn.functional.cross_entropy(outputs.logits.flatten(0, 1), labels.flatten(), reduction='sum')
+    return losses / num_items_in_batch
+
+
 def main() -> None:
     model = json.loads(Path(sys.argv[1]).read_text())['model']
     (arguments,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses(sys.argv[2:])
@@ -58,7 +64,13 @@ def main() -> None:
         attention_probs_dropout_prob=0.0,
     )
     data = Bytes(model['vocabularySize'], model['sequenceLength'])
-    trainer = Trainer(model=BertForMaskedLM(config), args=arguments, train_dataset=data, callbacks=[Lines()])
+    trainer = Trainer(
+        model=BertForMaskedLM(config),
+        args=arguments,
+        train_dataset=data,
+        callbacks=[Lines()],
+        compute_loss_func=mean_loss,
+    )
     trainer.train()
     if trainer.is_world_process_zero():
         print(f'ranks {arguments.world_size}: {type(trainer.model_wrapped).__name__}', flush=True)
