@@ -65,6 +65,19 @@ export function fewestRacks(
   return fewestPlaces(open, pods).racks;
 }
 
+/** Nodes of the first `racks` racks change places: of each rack one node goes to each of the others, so that no rack keeps its nodes. */
+export function dealtAnew(places: Places, racks: number): Places {
+  const [...entries] = places;
+  const inRacks = [...Map.groupBy(entries, ([, { rack }]) => rack).values()].slice(0, racks);
+  const dealt = inRacks.flatMap((members, rack) =>
+    members.map(([name, place], index) => {
+      const [target] = inRacks[(rack + index) % inRacks.length] ?? [];
+      return [name, target?.[1] ?? place] as const;
+    }),
+  );
+  return new Map([...entries, ...dealt]);
+}
+
 /** The node of each pod of that attempt. Throws unless the scheduler bound the pods as they were placed. */
 export async function boundNodes(cluster: BenchCluster, namespace: string, epoch: number): Promise<readonly string[]> {
   const { spec } = await cluster.readPlacement(namespace, epoch);

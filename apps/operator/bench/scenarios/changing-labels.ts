@@ -3,7 +3,15 @@ import { waitFor } from '@coxswain/local-cluster';
 import { clearNamespace, inTurns } from '../bare-client.ts';
 import type { BenchCluster } from '../bench-cluster.ts';
 import { GPUS_PER_NODE } from '../bench-cluster.ts';
-import { fewestRacks, makeRacks, type Places, rackLabels, type RackCluster, stateReserve } from '../racks.ts';
+import {
+  dealtAnew,
+  fewestRacks,
+  makeRacks,
+  type Places,
+  rackLabels,
+  type RackCluster,
+  stateReserve,
+} from '../racks.ts';
 import type { Context, Scenario, Size } from '../scenario.ts';
 import { allRun, podsOf, strangersPod } from '../strangers.ts';
 import { attempt, startRows, warmUp } from './rack-gang.ts';
@@ -19,7 +27,7 @@ const TAKEN_RACKS = 2;
 export const changingLabels: Scenario = {
   name: 'labels',
   question:
-    'a gang of 2,048 pods waits while the labels of 578 nodes change, and starts when others leave: racks used by the new labels',
+    'a gang of 2,048 pods waits while the labels of 544 nodes change, and starts when others leave: racks used by the new labels',
   bars: ['racks at the start', 'operator CPU a pod'],
   run: async (context) => {
     const { cluster, size, progress, clearUp } = context;
@@ -60,19 +68,6 @@ export const changingLabels: Scenario = {
     }
   },
 };
-
-/** Nodes of the first `racks` racks change places: of each rack one node goes to each of the others, so that no rack keeps its nodes. */
-function dealtAnew(places: Places, racks: number): Places {
-  const [...entries] = places;
-  const inRacks = [...Map.groupBy(entries, ([, { rack }]) => rack).values()].slice(0, racks);
-  const dealt = inRacks.flatMap((members, rack) =>
-    members.map(([name, place], index) => {
-      const [target] = inRacks[(rack + index) % inRacks.length] ?? [];
-      return [name, target?.[1] ?? place] as const;
-    }),
-  );
-  return new Map([...entries, ...dealt]);
-}
 
 async function relabel(cluster: BenchCluster, places: Places): Promise<void> {
   await inTurns([...places], ([name, place]) =>
