@@ -11,13 +11,13 @@ export interface ReadObject {
   readonly [field: string]: unknown;
 }
 
-/** Kinds that are read, and what each is needed for. */
+/** Kinds that are read, and what each shows. */
 export const DOCTOR_KINDS = {
   TrainingJob: 'which PriorityClasses jobs name',
-  Fabric: 'problems of the nodes and of their windows',
-  PriorityClass: 'priorities of jobs and of their pods',
-  ResourceQuota: 'GPUs that each namespace may use',
-  ValidatingAdmissionPolicy: 'the check of who may name a PriorityClass',
+  Fabric: 'whether nodes or windows have problems',
+  PriorityClass: 'which PriorityClasses exist',
+  ResourceQuota: 'how many GPUs each namespace may use',
+  ValidatingAdmissionPolicy: 'whether naming a PriorityClass is checked',
   ValidatingAdmissionPolicyBinding: 'whether that check is in force',
 } as const;
 
@@ -69,7 +69,7 @@ function notRead(objects: DoctorObjects): readonly DoctorFinding[] {
     return [
       {
         kind: 'NotRead',
-        message: `${kind} objects could not be read, so ${DOCTOR_KINDS[kind]} are not checked: ${why}`,
+        message: `${kind} objects could not be read, so it is unknown ${DOCTOR_KINDS[kind]}: ${why}`,
       },
     ];
   });

@@ -67,7 +67,7 @@ describe('the doctor of a cluster', () => {
       'reports a kind that may not be listed, with the words of the API server',
       { ...SOUND, resourcequotas: failure(403, 'Forbidden', 'resourcequotas is forbidden: User "ada" cannot list') },
       1,
-      '! ResourceQuota objects could not be read, so GPUs that each namespace may use are not checked: ',
+      '! ResourceQuota objects could not be read, so it is unknown how many GPUs each namespace may use: ',
     ],
   ])('%s', async (_sentence, given, code, want) => {
     answers = given;
