@@ -15,8 +15,8 @@ import type { GangRequest, NodeQuestion } from '../gang-request.ts';
 /** Parts of {@link NodePromises}. */
 export interface NodePromisesParts {
   readonly view: SchedulerView;
-  /** Waiting jobs that have asked for nodes, in the order of their turn. */
-  readonly waiting: () => readonly WaitingGang[];
+  /** Waiting jobs that have asked for nodes, in the order in which nodes are held for them. */
+  readonly waiting: (now: Date) => readonly WaitingGang[];
   /** Whether every job for which the leader before held nodes has asked. Others would get their nodes before. */
   readonly areHeadsKnown: () => boolean;
   /** Whether this process has reserved nodes for the job of that UID. */
@@ -196,7 +196,7 @@ export class NodePromises {
 
   #begin(now: Date, nowMs: number): void {
     const { waiting, holders, capacityOf, usedGpus, withClosed, isReserved } = this.#parts;
-    const gangs = waiting();
+    const gangs = waiting(now);
     if (gangs.length === 0 && this.#promises.length === 0) return;
     this.#derivedAtMs = nowMs;
     const held = holders(now);
