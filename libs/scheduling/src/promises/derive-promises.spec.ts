@@ -230,10 +230,10 @@ describe('what is promised', () => {
   });
 });
 
-it('a derivation pauses before each further kind of GPU, so that no stretch of it grows with their number', () => {
+it('a derivation pauses before and after each pass for each kind of GPU, so that no stretch of it grows with their number', () => {
   const waiting = ['a', 'b', 'c'].map((pool) => aGang(pool, 9, { pool, requestKey: pool }));
   const deriving = derivePromises(input({ nodes: nodes(4), waiting }));
   const yielded: unknown[] = [];
   for (let step = deriving.next(); step.done !== true; step = deriving.next()) yielded.push(step.value);
-  expect(yielded.filter((one) => one === 'pause')).toHaveLength(2);
+  expect(yielded.filter((one) => one === 'pause')).toHaveLength(9);
 });

@@ -8,7 +8,7 @@ import { UsageOverTime } from './usage-over-time.ts';
 import { whyMoved } from './why-moved.ts';
 
 type Found = Extract<ReturnType<typeof placeGang>, { readonly kind: 'placed' }> | undefined;
-/** Yields the searches of nodes and continues with what they find. It pauses before each further job, so that the caller can do other work. */
+/** Yields the searches of nodes and continues with what they find. It pauses between passes over nodes and jobs, so that the caller can do other work. */
 export type PromiseDerivation = Generator<NodeQuestion | 'pause', readonly NodePromise[], Found>;
 
 /** Most promises: each costs a few searches, and holds nodes. */
@@ -45,7 +45,7 @@ export function* derivePromises(input: PromiseInput): PromiseDerivation {
     triedIn.set(slot, tried);
     if (served.has(slot) || tried.has(gang.requestKey) || tried.size >= MAX_TRIED) continue;
     tried.add(gang.requestKey);
-    if (gang !== input.waiting[0]) yield 'pause';
+    yield 'pause';
     const promise = yield* promiseFor(gang, input, promises);
     if (promise === undefined) continue;
     promises.push(promise);
@@ -63,7 +63,7 @@ function* promiseFor(
   gang: WaitingGang,
   input: PromiseInput,
   earlier: readonly NodePromise[],
-): Generator<NodeQuestion, NodePromise | undefined, Found> {
+): Generator<NodeQuestion | 'pause', NodePromise | undefined, Found> {
   const before = input.kept.find(({ job }) => job.uid === gang.job.uid);
   const same = before?.request === gang.requestKey ? before : undefined;
   const usage = new UsageOverTime(
@@ -74,7 +74,9 @@ function* promiseFor(
   const withClosed = (used: GpusByNode): GpusByNode => input.withClosed(used, gang.job.uid);
   const isOpen = same !== undefined && isOpenTo(same, withClosed);
   const kept = isOpen ? keptNodes(same, usage, around.fabric.nodes) : undefined;
+  yield 'pause';
   const chosen = (yield* earliest(gang, usage, { around, withClosed, beforeMs: kept?.startMs })) ?? kept;
+  yield 'pause';
   return chosen === undefined ? undefined : toPromise(gang, input, { ...chosen, before: same });
 }
 

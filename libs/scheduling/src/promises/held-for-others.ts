@@ -8,7 +8,7 @@ import { priorityOf } from '../order/priority.ts';
 import type { Reservations } from '../reservations/reservations.ts';
 import type { GangRequest, PlacementRefusal } from '../gang-request.ts';
 import type { GpusByNode, NodePromise } from './node-promise.ts';
-import { gpusOfPlacement, holdersOf, nameOf } from './holders.ts';
+import { gpusOfPlacement, heldInSteps, nameOf } from './holders.ts';
 import { hasRun, isWaiting, NodePromises, type NodePromisesParts } from './node-promises.ts';
 import type { WaitingGang } from './promise-input.ts';
 import { RecordedHeads } from './recorded-heads.ts';
@@ -38,9 +38,9 @@ export class HeldForOthers {
       areHeadsKnown: () => this.#heads.isKnown,
       isReserved: (uid) => parts.reservations.reservedFor(uid) !== undefined,
       waiting: (now) => this.#waiting(now),
-      holders: (now) => {
+      held: (now) => {
         const reserved = parts.reservations.reservations().map(({ placement }) => placement);
-        return holdersOf(parts.view, reserved, now);
+        return heldInSteps(parts.view, reserved, now);
       },
     });
     this.#heads = new RecordedHeads({ view: parts.view, hasAsked: (uid) => parts.requestOf(uid) !== undefined });

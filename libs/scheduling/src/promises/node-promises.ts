@@ -2,14 +2,15 @@ import { findNodes, type FabricCapacity } from '@coxswain/fabric';
 import { findCondition, type TrainingJob } from '@coxswain/api-types';
 import { isLongSearch } from '../capacity/long-search.ts';
 import type { SchedulerView } from '../scheduler-view.ts';
-import { isOverdue, predictedEnd, runningAttempt } from '../times/predicted-end.ts';
+import { predictedEnd, runningAttempt } from '../times/predicted-end.ts';
 import { namespaceOf } from '../order/in-order.ts';
 import { priorityOf } from '../order/priority.ts';
 import { isWaitingForCapacity } from '../order/waiting-jobs.ts';
+import type { Held } from './holders.ts';
 import { bindingPromises, withHeld } from './binding.ts';
 import { derivePromises, type PromiseDerivation } from './derive-promises.ts';
 import type { GpusByNode, NodePromise } from './node-promise.ts';
-import type { Holder, PromiseInput, WaitingGang } from './promise-input.ts';
+import type { PromiseInput, WaitingGang } from './promise-input.ts';
 import type { GangRequest, NodeQuestion } from '../gang-request.ts';
 
 /** Parts of {@link NodePromises}. */
@@ -21,8 +22,8 @@ export interface NodePromisesParts {
   readonly areHeadsKnown: () => boolean;
   /** Whether this process has reserved nodes for the job of that UID. */
   readonly isReserved: (jobUid: string) => boolean;
-  /** Jobs that hold GPUs. */
-  readonly holders: (now: Date) => readonly Holder[];
+  /** Jobs that hold GPUs at the time of the call. */
+  readonly held: (now: Date) => Generator<'pause', Held>;
   readonly capacityOf: (request: GangRequest) => Omit<FabricCapacity, 'usedGpus'>;
   /** GPUs that anything uses, by node. */
   readonly usedGpus: () => GpusByNode;
@@ -195,16 +196,12 @@ export class NodePromises {
   }
 
   #begin(now: Date, nowMs: number): void {
-    const { waiting, holders, capacityOf, usedGpus, withClosed, isReserved } = this.#parts;
+    const { waiting, held, capacityOf, usedGpus, withClosed, isReserved } = this.#parts;
     const gangs = waiting(now);
     if (gangs.length === 0 && this.#promises.length === 0) return;
     this.#derivedAtMs = nowMs;
-    const held = holders(now);
-    this.#ends = new Map(held.map(({ job, end }) => [job.uid, end.at.getTime()]));
-    this.#overdue = this.#overdueAt(now);
-    const input: PromiseInput = {
+    const input = {
       waiting: gangs,
-      holders: held,
       capacityOf,
       usedGpus: usedGpus(),
       withClosed,
@@ -212,17 +209,16 @@ export class NodePromises {
       starting: this.#promises.filter(({ job }) => isReserved(job.uid)),
       now,
     };
-    this.#step(derivePromises(input), undefined);
+    this.#step(this.#derive(input, held(now)), undefined);
   }
 
-  /** Namespaces of jobs that run past their predicted ends. */
-  #overdueAt(now: Date): ReadonlySet<string> {
-    return new Set(
-      this.#parts.view
-        .jobs()
-        .filter((job) => isOverdue(job, now))
-        .map(namespaceOf),
-    );
+  /** Everything that changes was read when this was called; what follows takes steps. */
+  *#derive(input: Omit<PromiseInput, 'holders'>, held: Generator<'pause', Held>): PromiseDerivation {
+    const { holders, overdue } = yield* held;
+    this.#ends = new Map(holders.map(({ job, end }) => [job.uid, end.at.getTime()]));
+    this.#overdue = overdue;
+    yield 'pause';
+    return yield* derivePromises({ ...input, holders });
   }
 
   /** Searches until the answer is there, another process searches, or the time is up. */
