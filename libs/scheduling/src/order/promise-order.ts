@@ -4,7 +4,7 @@ import { worldSize } from '@coxswain/layout';
 import { namespaceOf } from './in-order.ts';
 
 /** A waiting job that nodes may be held for. */
-export interface Claim {
+export interface WaitingJob {
   readonly namespace: string;
   readonly gpus: number;
   readonly priority: number;
@@ -20,25 +20,35 @@ export interface ServedStart {
   readonly atMs: number;
 }
 
-/** Starts of each namespace. One that is both smaller and older than another tells nothing, and is left out. */
+/** Starts of each namespace, the oldest first. Of each size (a power of two) only the newest are kept: older ones change no order. */
 export type ServedStarts = ReadonlyMap<string, readonly ServedStart[]>;
 
 /** A start of at least this share of the GPUs of a waiting job was a turn of its namespace. */
 const LIKE = 0.5;
-/** Waiting before the last such start counts less than waiting since: this share of it. Above 0, so that the weight of each job grows at all times. */
-const BEFORE_LAST_TURN = 0.5;
+/**
+ * Waiting before a turn of the namespace counts less than waiting since: this share of it, and after two turns this share of this share. So a tenant with
+ * any number of waiting gangs has a weight of at most twice the time between two of its turns, and a job of another tenant passes it.
+ */
+const BEFORE_A_TURN = 0.5;
+const TURNS_KEPT = 16;
 /** A job that has just asked counts as one that has waited for a minute, so that of two such jobs the larger goes first. */
 const LEAST_MS = 60_000;
+/** More GPUs than this multiple of the smallest waiting job give no more weight, so that no job waits more than eight times as long as another for its size. */
+const MOST_TIMES_LARGER = 64;
 
 /**
  * Orders waiting jobs as nodes are held for them: priority, then jobs for which nodes are held already, then by the time that they have waited times
  * the square root of their GPUs. The more nodes a job needs at the same time, the less likely it is to start without a reservation.
  */
-export function inPromiseOrder<Job extends Claim>(
+export function inPromiseOrder<Job extends WaitingJob>(
   jobs: readonly Job[],
   { nowMs, starts }: { readonly nowMs: number; readonly starts: ServedStarts },
 ): readonly Job[] {
-  const weighed = jobs.map((job) => ({ job, weight: weightOf(job, nowMs, starts.get(job.namespace) ?? []) }));
+  const mostGpus = MOST_TIMES_LARGER * jobs.reduce((least, { gpus }) => Math.min(least, gpus), Infinity);
+  const weighed = jobs.map((job) => ({
+    job,
+    weight: countedMs(job, nowMs, starts.get(job.namespace) ?? []) * Math.sqrt(Math.min(job.gpus, mostGpus)),
+  }));
   return weighed
     .toSorted(
       (one, other) =>
@@ -50,12 +60,16 @@ export function inPromiseOrder<Job extends Claim>(
     .map(({ job }) => job);
 }
 
-function weightOf({ gpus, sinceMs }: Claim, nowMs: number, starts: readonly ServedStart[]): number {
-  const lastTurnMs = starts.reduce((latest, start) => {
-    return start.gpus >= LIKE * gpus ? Math.max(latest, start.atMs) : latest;
-  }, sinceMs);
-  const waitedMs = nowMs - lastTurnMs + BEFORE_LAST_TURN * (lastTurnMs - sinceMs);
-  return Math.max(LEAST_MS, waitedMs) * Math.sqrt(gpus);
+/** The time that the job has waited, with less for the time before turns of its namespace. */
+function countedMs({ gpus, sinceMs }: WaitingJob, nowMs: number, starts: readonly ServedStart[]): number {
+  let counted = 0;
+  let fromMs = sinceMs;
+  for (const start of starts) {
+    if (start.atMs <= sinceMs || start.gpus < LIKE * gpus) continue;
+    counted = (counted + start.atMs - fromMs) * BEFORE_A_TURN;
+    fromMs = start.atMs;
+  }
+  return Math.max(LEAST_MS, counted + nowMs - fromMs);
 }
 
 /** Starts by namespace, from the newest attempt of each job. `begun`: starts that no status records yet. */
@@ -63,20 +77,26 @@ export function servedStarts(
   jobs: Iterable<TrainingJob>,
   begun: readonly (ServedStart & { readonly namespace: string })[] = [],
 ): ServedStarts {
-  const starts = new Map<string, ServedStart[]>();
-  const add = (namespace: string, start: ServedStart): void => {
-    const before = starts.get(namespace) ?? [];
-    if (before.some(({ gpus, atMs }) => gpus >= start.gpus && atMs >= start.atMs)) return;
-    const kept = before.filter(({ gpus, atMs }) => gpus > start.gpus || atMs > start.atMs);
-    starts.set(namespace, [...kept, start]);
-  };
+  const found = [...begun];
   for (const job of jobs) {
     const attempt = job.status?.attempts?.at(-1);
     const atMs = Date.parse(attempt?.startedAt ?? '');
-    if (attempt !== undefined && !Number.isNaN(atMs)) add(namespaceOf(job), { gpus: worldSize(attempt.layout), atMs });
+    if (attempt !== undefined && !Number.isNaN(atMs))
+      found.push({ namespace: namespaceOf(job), gpus: worldSize(attempt.layout), atMs });
   }
-  for (const { namespace, ...start } of begun) add(namespace, start);
-  return starts;
+  const newestFirst = found.toSorted((one, other) => other.atMs - one.atMs);
+  const starts = new Map<string, ServedStart[]>();
+  const kept = new Map<string, number>();
+  for (const { namespace, gpus, atMs } of newestFirst) {
+    const kind = `${String(Math.ceil(Math.log2(gpus)))} ${namespace}`;
+    const count = kept.get(kind) ?? 0;
+    if (count >= TURNS_KEPT) continue;
+    kept.set(kind, count + 1);
+    const ofNamespace = starts.get(namespace) ?? [];
+    ofNamespace.push({ gpus, atMs });
+    starts.set(namespace, ofNamespace);
+  }
+  return new Map([...starts].map(([namespace, list]) => [namespace, list.toReversed()]));
 }
 
 /** After every RFC 3339 time. */

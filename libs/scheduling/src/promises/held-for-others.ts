@@ -154,7 +154,7 @@ export class HeldForOthers {
         job.status?.expectedStart !== undefined ||
         this.#promises.derivedFor(job.metadata.uid) !== undefined);
     const waiting = jobs.filter((job) => isWaiting(job) && !reserved.has(job.metadata.uid) && mayBePromised(job));
-    const claims = waiting.flatMap((job) => {
+    const candidates = waiting.flatMap((job) => {
       const request = requestOf(job.metadata.uid);
       const sinceMs = Date.parse(waitingSince(job));
       return request === undefined
@@ -173,7 +173,7 @@ export class HeldForOthers {
       const placement = reservations.reservedFor(job.metadata.uid);
       return { namespace: namespaceOf(job), gpus: placement?.worldSize ?? 0, atMs: nowMs };
     });
-    const inTheirOrder = inPromiseOrder(claims, { nowMs, starts: servedStarts(jobs, begun) });
+    const inTheirOrder = inPromiseOrder(candidates, { nowMs, starts: servedStarts(jobs, begun) });
     return inTheirOrder.map(({ job, request }) => gangOf(job, request));
   }
 }
