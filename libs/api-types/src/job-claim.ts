@@ -45,7 +45,8 @@ export const CLAIM_ENDS = {
   Changed: 'The spec, the priority or the layout of the job changed.',
   TurnedOff: 'The administrator turned this off, or the PriorityClass of the job no longer preempts.',
   NodeUnwell: 'A node of the claim is gone, not ready, cordoned, or avoided by the job.',
-  PlacementLost: 'Its Placement does not exist and could not be made again. No job was asked.',
+  PlacementLost: 'Its Placement does not exist, and could not be made again.',
+  PlacementRefused: 'The cluster refuses its Placement.',
 } as const satisfies Record<string, string>;
 /** Reason for the end of a claim. */
 export type ClaimEnd = keyof typeof CLAIM_ENDS;

@@ -187,6 +187,14 @@ export class ClusterScheduler {
     return true;
   }
 
+  /**
+   * Holds the nodes of a claim, although running jobs are still on them: no third job gets them when they are free. It lasts until `release`, and from the time that
+   * the view shows the claim and its Placement, by these.
+   */
+  reserveClaim(placement: PlacementSpec): void {
+    this.#reservations.reserve(placement);
+  }
+
   /** The placement that is reserved for the job of that UID. */
   reservedFor(jobUid: string): PlacementSpec | undefined {
     return this.#reservations.reservedFor(jobUid);

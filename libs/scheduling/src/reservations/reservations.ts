@@ -132,11 +132,12 @@ export class Reservations {
 
   /**
    * Whether pods of this placement may still be created: its job's status records it, its attempt is not stopping, and it has no more ranks
-   * than the job asks for. Any other placement is left over or forged, and holds no GPUs.
+   * than the job asks for. The same holds for one that a standing claim records. Any other placement is left over or forged, and holds no GPUs.
    */
   #isActive(placement: Placement): boolean {
     const job = this.#view.job(placement.spec.jobUid);
     if (job === undefined || job.metadata.namespace !== placement.metadata.namespace) return false;
+    if (isClaimed(placement, job)) return true;
     const attempt = attemptHoldingReservation(job);
     if (attempt === undefined) return false;
     const requested = gpuCount(effectiveLayout(job.spec, job.status?.plan), job.spec.gpus);
@@ -150,6 +151,17 @@ const NONE: ReadonlySet<string> = new Set();
 export function attemptHoldingReservation({ status }: Pick<TrainingJob, 'status'>): Attempt | undefined {
   const attempt = status?.attempts?.at(-1);
   return attempt !== undefined && attempt.epoch === status?.epoch && isUnderWay(attempt) ? attempt : undefined;
+}
+
+/** Whether running jobs are leaving these nodes for the job. */
+function isClaimed(placement: Placement, { status }: TrainingJob): boolean {
+  const claim = status?.claim;
+  return (
+    claim !== undefined &&
+    claim.state !== 'Ended' &&
+    claim.epoch > (status?.epoch ?? 0) &&
+    isRecordedPlacement(placement, claim)
+  );
 }
 
 function isUnderWay({ stage }: Attempt): boolean {
