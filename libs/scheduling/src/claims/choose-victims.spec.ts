@@ -291,17 +291,17 @@ describe('no job makes room', () => {
 
 describe('in every small cluster', () => {
   const aDrawnGang = fc.record({
-    pods: fc.integer({ min: 1, max: 3 }),
+    pods: fc.integer({ min: 1, max: 4 }),
     priority: fc.constantFrom(0, 0, 0, 1),
-    restartSeconds: fc.integer({ min: 30, max: 300 }),
+    restartSeconds: fc.integer({ min: 0, max: 600 }),
     savesWhenAsked: fc.boolean(),
     unsavedSeconds: fc.nat(1_000),
   });
   const aCluster = fc.record({
-    islands: fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 3 }),
-    gangs: fc.array(aDrawnGang, { maxLength: 7 }),
-    pods: fc.integer({ min: 1, max: 4 }),
-    free: fc.array(fc.nat(2), { maxLength: 7 }),
+    islands: fc.array(fc.integer({ min: 2, max: 9 }), { minLength: 1, maxLength: 2 }),
+    gangs: fc.array(aDrawnGang, { minLength: 3, maxLength: 7 }),
+    pods: fc.integer({ min: 2, max: 6 }),
+    free: fc.array(fc.constantFrom(0, 0, 0, 1), { maxLength: 7 }),
   });
   /** Each gang in turn takes the next nodes, and leaves some free after it. */
   const question = ({

@@ -1,6 +1,6 @@
 import {
   type Attempt,
-  PlacementSpec,
+  type PlacementSpec,
   type Placement,
   type TrainingJob,
   type TrainingJobStatus,
