@@ -11,10 +11,13 @@ import {
 import { nodeDemandOf } from '@coxswain/runtime';
 import type { GangRequest, PlacementRefusal } from './gang-request.ts';
 import type { SchedulerView } from './scheduler-view.ts';
-import { demandKey } from './capacity/demand-key.ts';
+import { demandKey, isEmptyDemand } from './capacity/demand-key.ts';
 import { FreeGpus } from './capacity/free-gpus.ts';
 import { attemptHoldingReservation, Reservations, type Reservation } from './reservations/reservations.ts';
 import { Refusals } from './capacity/refusals.ts';
+import type { ClaimChoice } from './claims/claim.ts';
+import { chooseInView } from './claims/choose-in-view.ts';
+import type { GangFacts } from './claims/running-gangs.ts';
 import { HeldForOthers } from './promises/held-for-others.ts';
 import type { NodePromise } from './promises/node-promise.ts';
 import { NodesInWindows } from './windows/nodes-in-windows.ts';
@@ -187,10 +190,21 @@ export class ClusterScheduler {
     return true;
   }
 
-  /**
-   * Holds the nodes of a claim, although running jobs are still on them: no third job gets them when they are free. It lasts until `release`, and from the time that
-   * the view shows the claim and its Placement, by these.
-   */
+  /** Which running gangs make room for the waiting job of that UID, or why none does. Nothing is recorded, and no nodes are held yet. */
+  makeRoomFor(jobUid: string, request: GangRequest, facts: GangFacts): ClaimChoice {
+    const promise = this.promiseFor(jobUid);
+    return chooseInView(this.#view, {
+      jobUid,
+      request,
+      startWithout: typeof promise === 'object' ? promise.start : undefined,
+      fabric: this.#nodesFor(request.demand),
+      usedGpus: this.#usedByOthers(jobUid),
+      withHeld: (used, uid) => this.#windows.withClosed(this.#held.withHeld(used, uid), uid),
+      facts: { requestOf: ({ metadata }) => this.#refusals.requestOf(metadata.uid), ...facts },
+    });
+  }
+
+  /** Holds the nodes of a claim, on which gangs still run, until the claim is recorded or {@link release} is called. */
   reserveClaim(placement: PlacementSpec): void {
     this.#reservations.reserve(placement);
   }
@@ -347,11 +361,6 @@ export class ClusterScheduler {
 }
 
 const NO_DEMAND = { tolerations: [] };
-
-/** Whether the demand asks nothing of nodes, like that of a runtime that only sets variables. */
-function isEmptyDemand({ nodeSelector, tolerations, devices }: NodeDemand): boolean {
-  return tolerations.length + Object.keys(nodeSelector).length + Object.keys(devices).length === 0;
-}
 
 /** Fabrics that are kept; each takes 2 MiB at 10,000 nodes. */
 const MAX_DEMANDS = 16;

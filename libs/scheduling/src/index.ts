@@ -7,11 +7,13 @@ export type { ForecastNode } from './forecast/forecast-input.ts';
 export { atOnce, type InSteps } from './forecast/in-steps.ts';
 export { smallestChangesInSteps, type TriedChange } from './forecast/smallest-changes.ts';
 export { timeline, type TimelineEvent } from './forecast/timeline.ts';
-export type { GangRequest, NodeQuestion, PlacementRefusal } from './gang-request.ts';
+export type { ChosenVictim, ClaimChoice } from './claims/claim.ts';
+export type { GangRequest, JobName, NodeQuestion, PlacementRefusal } from './gang-request.ts';
 export { type PodDemand, quotaObstacles, type QuotaObject, quotaSentence } from './capacity/quota-obstacles.ts';
 export { servingsOf } from './order/in-order.ts';
 export { type QueueFigures, queueFigures } from './order/queue-figures.ts';
 export { isWaitingForCapacity, waitingSince } from './order/waiting-jobs.ts';
+export { recordedClaim } from './reservations/recorded-claim.ts';
 export { isRecordedPlacement, placementSha256 } from './reservations/recorded-placement.ts';
 export { meanStepMs } from './times/step-time.ts';
 export {

@@ -10,6 +10,7 @@ import {
   serverSentence,
 } from '@coxswain/kube';
 import {
+  canSaveOnRequest,
   reconcileJob,
   PodWarnings,
   ReferenceReads,
@@ -28,7 +29,13 @@ import {
 } from '@coxswain/lifecycle';
 import { containersWithoutUser } from '@coxswain/runtime';
 import { cutText } from '@coxswain/safe-text';
-import { type ClusterScheduler, podClassOf, type PodDemand } from '@coxswain/scheduling';
+import {
+  type ClaimChoice,
+  type ClusterScheduler,
+  type GangRequest,
+  podClassOf,
+  type PodDemand,
+} from '@coxswain/scheduling';
 import { NoComputeDomainsError } from './compute-domains.ts';
 import type { JobPlanner } from './job-planner.ts';
 import { toPod, type PodContext } from './pod-manifest.ts';
@@ -57,6 +64,9 @@ export interface ReconcilerOptions {
   readonly readEvidence?: (job: TrainingJob) => Promise<void>;
   readonly hearing?: JobView['hearing'];
   readonly arbiter?: JobView['arbiter'];
+  /** Running jobs make room for waiting ones of higher priority. Absent: none does. */
+  readonly makesRoom?: boolean;
+  readonly claimsOn?: JobView['claimsOn'];
   readonly fabricChangeOf?: JobView['fabricChangeOf'];
   readonly nodeRequestOf?: JobView['nodeRequestOf'];
   readonly findingsOf: JobView['findingsOf'];
@@ -120,6 +130,8 @@ export class TrainingJobReconciler {
       trainedOf: options.trainedOf,
       verdictsOf: options.verdictsOf,
       ...(options.arbiter === undefined ? {} : { arbiter: options.arbiter }),
+      ...(options.makesRoom === true ? { makeRoom: (job, request) => roomFor(scheduler, job, request) } : {}),
+      ...(options.claimsOn === undefined ? {} : { claimsOn: options.claimsOn }),
       ...(options.hearing === undefined ? {} : { hearing: options.hearing }),
       ...(options.nodeRequestOf === undefined ? {} : { nodeRequestOf: options.nodeRequestOf }),
       ...(options.fabricChangeOf === undefined ? {} : { fabricChangeOf: options.fabricChangeOf }),
@@ -287,6 +299,12 @@ export class TrainingJobReconciler {
     this.#rendered = { job, placement, spec, engine };
     return this.#rendered;
   }
+}
+
+function roomFor(scheduler: ClusterScheduler, { metadata }: TrainingJob, request: GangRequest): ClaimChoice {
+  return scheduler.makeRoomFor(metadata.uid, request, {
+    savesWhenAsked: ({ spec }) => canSaveOnRequest(spec.engine.name),
+  });
 }
 
 function computeDomainOf({ name, placement }: Extract<Call, { kind: 'probePod' }>): ComputeDomainName | undefined {

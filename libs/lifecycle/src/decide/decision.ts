@@ -6,9 +6,8 @@ import type {
   TrainingJobStatus,
 } from '@coxswain/api-types';
 import type { JobPlanQuestion, NodeSearch } from '@coxswain/job-planning';
-import type { GangRequest, PlacementRefusal } from '@coxswain/scheduling';
+import type { GangRequest, PlacementRefusal, JobName } from '@coxswain/scheduling';
 import type { Condemnation } from '../failure/checkpoint-standing.ts';
-import type { JobReference } from '../observation/claims.ts';
 import type { DerivedJobEvent } from './derived-job-event.ts';
 
 /**
@@ -74,7 +73,7 @@ export interface LiveRead {
   /** Read again what verdicts about the gang stand on, too: how far its ranks are now. The view shows the verdicts that still hold. */
   readonly evidence?: true;
   /** Other jobs to read: those that are to make room, or the one that gets the nodes. */
-  readonly jobs?: readonly JobReference[];
+  readonly jobs?: readonly JobName[];
   /** Read every Placement with the job's UID label too. If the status was lost, they show which epoch numbers are taken. */
   readonly allPlacements?: true;
 }

@@ -1,3 +1,4 @@
+import type { JobName } from '@coxswain/scheduling';
 import type { Attempt } from '@coxswain/api-types';
 import type { Action } from './decision.ts';
 import { type Facts, isLive } from '../observation/facts.ts';
@@ -9,7 +10,6 @@ import { nodesToGrowOnto } from '../epoch/growth.ts';
 import { unreadVictims } from '../epoch/make-claim.ts';
 import { jobToMakeRoomFor } from '../epoch/make-room.ts';
 import { missingClaimName } from '../epoch/record-claim.ts';
-import type { JobReference } from '../observation/claims.ts';
 import { missingPlacementName } from '../epoch/unwritten-placement.ts';
 
 /**
@@ -69,7 +69,7 @@ function recordsClaim(before: JobRecord, { claim }: JobRecord): boolean {
 }
 
 /** The other jobs that the decision rests on and that were not read for it: the victims of a new claim, or the job for which this one makes room. */
-export function unreadJobs({ record, facts, claim }: Situation, before: JobRecord): readonly JobReference[] {
+export function unreadJobs({ record, facts, claim }: Situation, before: JobRecord): readonly JobName[] {
   const victims = recordsClaim(before, record) ? unreadVictims(claim, facts) : [];
   const other = jobToMakeRoomFor(before, record, facts);
   const isRead = other === undefined || facts.observed.provenJobs?.has(other.uid) === true;

@@ -1,8 +1,8 @@
 /** Should running jobs of lower priority make room for a waiting job, and which? */
 import type { ClaimVictim, JobClaim } from '@coxswain/api-types';
-import { placementSha256 } from '@coxswain/scheduling';
+import { placementSha256, type ChosenVictim, type JobName } from '@coxswain/scheduling';
 import { claimPause, shownName } from '../observation/claim-on.ts';
-import { type ChosenVictim, type JobReference, standingClaim } from '../observation/claims.ts';
+import { standingClaim } from '../observation/claims.ts';
 import type { Facts, UnwrittenPlacement } from '../observation/facts.ts';
 import { isOver } from '../observation/waits.ts';
 import type { JobRecord } from '../record/job-record.ts';
@@ -15,7 +15,7 @@ export interface NewClaim {
   readonly claim: JobClaim;
   readonly placement: UnwrittenPlacement;
   /** They are read live before it is recorded. */
-  readonly victims: readonly JobReference[];
+  readonly victims: readonly JobName[];
 }
 
 /** The claim of a job that waits for GPUs; undefined: no running job is asked. */
@@ -44,7 +44,7 @@ export function newClaim(
       victims: choice.victims.map((victim) => victimOf(victim, facts)),
       gainGpuSeconds: choice.gainGpuSeconds,
       recordedAt: now.toISOString(),
-      expiresAfterSeconds: choice.expiresAfterSeconds,
+      expiresAfterSeconds: Math.ceil(choice.expiresAfterSeconds),
     },
   };
 }
@@ -60,11 +60,11 @@ function victimOf(victim: ChosenVictim, facts: Facts): ClaimVictim {
     priceGpuSeconds,
     lostSeconds,
     savesWhenAsked,
-    deadlineSeconds,
+    deadlineSeconds: Math.ceil(deadlineSeconds),
   };
 }
 
 /** Victims that were not read from the API server for this observation. A claim is recorded on a live read of each. */
-export function unreadVictims(claim: NewClaim | undefined, { observed }: Facts): readonly JobReference[] {
+export function unreadVictims(claim: NewClaim | undefined, { observed }: Facts): readonly JobName[] {
   return (claim?.victims ?? []).filter(({ uid }) => observed.provenJobs?.has(uid) !== true);
 }

@@ -1,8 +1,9 @@
 /** When does a running gang stop because a job of higher priority needs its nodes? */
+import type { JobName } from '@coxswain/scheduling';
 import type { Attempt, ForClaim } from '@coxswain/api-types';
 import { canSaveOnRequest } from '../disruption/save-on-request.ts';
 import { claimKey, claimOn, claimSave, describeOther, shownName } from '../observation/claim-on.ts';
-import type { ClaimOnJob, JobReference } from '../observation/claims.ts';
+import type { ClaimOnJob } from '../observation/claims.ts';
 import type { Facts } from '../observation/facts.ts';
 import { isOver, type Wait } from '../observation/waits.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
@@ -74,7 +75,7 @@ export function jobToMakeRoomFor(
   before: JobRecord,
   after: JobRecord,
   { observed }: Facts,
-): (JobReference & Pick<ClaimOnJob, 'claim'>) | undefined {
+): (JobName & Pick<ClaimOnJob, 'claim'>) | undefined {
   const forClaim = after.attempts.at(-1)?.forClaim;
   const then = before.attempts.find(({ epoch }) => epoch === after.epoch);
   if (forClaim === undefined || then === undefined || then.forClaim !== undefined) return undefined;

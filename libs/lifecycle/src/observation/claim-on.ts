@@ -1,7 +1,8 @@
 /** Which claim asks a running job to make room, how is it named, and how long does it stand? */
+import type { JobName } from '@coxswain/scheduling';
 import type { Attempt, ClaimVictim, JobClaim } from '@coxswain/api-types';
 import type { JobRecord } from '../record/job-record.ts';
-import type { ClaimOnJob, JobReference } from './claims.ts';
+import type { ClaimOnJob } from './claims.ts';
 import type { Facts } from './facts.ts';
 import type { Wait } from './waits.ts';
 
@@ -19,7 +20,7 @@ export function claimOn(
 }
 
 /** How the status of a job names another one: only readers of its namespace may see that one. */
-export function shownName(other: JobReference, { job }: Facts): { readonly name?: string } {
+export function shownName(other: JobName, { job }: Facts): { readonly name?: string } {
   return other.namespace === job.metadata.namespace ? { name: other.name } : {};
 }
 

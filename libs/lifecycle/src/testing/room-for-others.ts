@@ -1,7 +1,6 @@
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import type { TrainingJob, TrainingJobSpec } from '@coxswain/api-types';
-import { priorityOf } from '@coxswain/scheduling';
-import type { RoomChoice } from '../observation/claims.ts';
+import { priorityOf, type ClaimChoice } from '@coxswain/scheduling';
 import { GPUS_PER_POD, SharedCluster } from './shared-cluster.ts';
 import { World } from './world.ts';
 
@@ -107,7 +106,7 @@ export class PriorityTown {
   }
 
   /** The nodes of the first running job of lower priority. */
-  #choose(job: TrainingJob, all: readonly TrainingJob[]): RoomChoice {
+  #choose(job: TrainingJob, all: readonly TrainingJob[]): ClaimChoice {
     const named = new Set(
       all
         .flatMap(({ status }) => (status?.claim?.state === 'Ended' ? [] : (status?.claim?.victims ?? [])))

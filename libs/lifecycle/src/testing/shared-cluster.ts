@@ -1,8 +1,8 @@
 import type { Placement, TrainingJob } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
-import { type PriorityClassFacts, type SchedulerView, ClusterScheduler } from '@coxswain/scheduling';
+import { type PriorityClassFacts, type SchedulerView, ClusterScheduler, type ClaimChoice } from '@coxswain/scheduling';
 import { EndArbiter } from '../arbiter/end-arbiter.ts';
-import { type ClaimOnJob, type RoomChoice, standingClaim } from '../observation/claims.ts';
+import { type ClaimOnJob, standingClaim } from '../observation/claims.ts';
 import type { NodeState, ObservedPod } from '../observation/observed.ts';
 import { aNode } from './builders.ts';
 
@@ -34,7 +34,7 @@ export class SharedCluster {
   scheduler: ClusterScheduler;
   arbiter: EndArbiter;
   /** Which running jobs may make room for a waiting one; undefined: none is asked. */
-  makeRoom: ((job: TrainingJob, jobs: readonly TrainingJob[]) => RoomChoice) | undefined;
+  makeRoom: ((job: TrainingJob, jobs: readonly TrainingJob[]) => ClaimChoice) | undefined;
   priorityClasses: readonly PriorityClassFacts[] | undefined;
   /** Another process leads with another term. */
   leaderTerm = 1;

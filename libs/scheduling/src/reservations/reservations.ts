@@ -12,6 +12,7 @@ import {
   type TrainingJob,
   podName,
 } from '@coxswain/api-types';
+import { isClaimedPlacement } from './recorded-claim.ts';
 import { isRecordedPlacement, placementSha256 } from './recorded-placement.ts';
 import type { SchedulerView } from '../scheduler-view.ts';
 
@@ -137,7 +138,7 @@ export class Reservations {
   #isActive(placement: Placement): boolean {
     const job = this.#view.job(placement.spec.jobUid);
     if (job === undefined || job.metadata.namespace !== placement.metadata.namespace) return false;
-    if (isClaimed(placement, job)) return true;
+    if (isClaimedPlacement(placement, job)) return true;
     const attempt = attemptHoldingReservation(job);
     if (attempt === undefined) return false;
     const requested = gpuCount(effectiveLayout(job.spec, job.status?.plan), job.spec.gpus);
@@ -151,17 +152,6 @@ const NONE: ReadonlySet<string> = new Set();
 export function attemptHoldingReservation({ status }: Pick<TrainingJob, 'status'>): Attempt | undefined {
   const attempt = status?.attempts?.at(-1);
   return attempt !== undefined && attempt.epoch === status?.epoch && isUnderWay(attempt) ? attempt : undefined;
-}
-
-/** Whether running jobs are leaving these nodes for the job. */
-function isClaimed(placement: Placement, { status }: TrainingJob): boolean {
-  const claim = status?.claim;
-  return (
-    claim !== undefined &&
-    claim.state !== 'Ended' &&
-    claim.epoch > (status?.epoch ?? 0) &&
-    isRecordedPlacement(placement, claim)
-  );
 }
 
 function isUnderWay({ stage }: Attempt): boolean {
