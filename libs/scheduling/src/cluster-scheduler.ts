@@ -15,6 +15,7 @@ import { demandKey, isEmptyDemand } from './capacity/demand-key.ts';
 import { FreeGpus } from './capacity/free-gpus.ts';
 import { attemptHoldingReservation, Reservations, type Reservation } from './reservations/reservations.ts';
 import { Refusals } from './capacity/refusals.ts';
+import type { ClaimRules } from './claims/claim-rules.ts';
 import type { ClaimChoice } from './claims/claim.ts';
 import { chooseInView } from './claims/choose-in-view.ts';
 import type { GangFacts } from './claims/running-gangs.ts';
@@ -191,7 +192,7 @@ export class ClusterScheduler {
   }
 
   /** Which running gangs make room for the waiting job of that UID, or why none does. Nothing is recorded, and no nodes are held yet. */
-  makeRoomFor(jobUid: string, request: GangRequest, facts: GangFacts): ClaimChoice {
+  makeRoomFor(jobUid: string, request: GangRequest, facts: GangFacts & { readonly rules?: ClaimRules }): ClaimChoice {
     const promise = this.promiseFor(jobUid);
     return chooseInView(this.#view, {
       jobUid,

@@ -7,6 +7,7 @@ export type { ForecastNode } from './forecast/forecast-input.ts';
 export { atOnce, type InSteps } from './forecast/in-steps.ts';
 export { smallestChangesInSteps, type TriedChange } from './forecast/smallest-changes.ts';
 export { timeline, type TimelineEvent } from './forecast/timeline.ts';
+export { type ClaimRules, DEFAULT_CLAIM_RULES } from './claims/claim-rules.ts';
 export type { ChosenVictim, ClaimChoice } from './claims/claim.ts';
 export type { GangRequest, JobName, NodeQuestion, PlacementRefusal } from './gang-request.ts';
 export { type PodDemand, quotaObstacles, type QuotaObject, quotaSentence } from './capacity/quota-obstacles.ts';

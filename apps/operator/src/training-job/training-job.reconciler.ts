@@ -29,13 +29,7 @@ import {
 } from '@coxswain/lifecycle';
 import { containersWithoutUser } from '@coxswain/runtime';
 import { cutText } from '@coxswain/safe-text';
-import {
-  type ClaimChoice,
-  type ClusterScheduler,
-  type GangRequest,
-  podClassOf,
-  type PodDemand,
-} from '@coxswain/scheduling';
+import { type ClaimRules, type ClusterScheduler, podClassOf, type PodDemand } from '@coxswain/scheduling';
 import { NoComputeDomainsError } from './compute-domains.ts';
 import type { JobPlanner } from './job-planner.ts';
 import { toPod, type PodContext } from './pod-manifest.ts';
@@ -64,8 +58,8 @@ export interface ReconcilerOptions {
   readonly readEvidence?: (job: TrainingJob) => Promise<void>;
   readonly hearing?: JobView['hearing'];
   readonly arbiter?: JobView['arbiter'];
-  /** Running jobs make room for waiting ones of higher priority. Absent: none does. */
-  readonly makesRoom?: boolean;
+  /** Rules by which running jobs make room for waiting ones of higher priority. Absent: none does. */
+  readonly makesRoom?: ClaimRules | undefined;
   readonly claimsOn?: JobView['claimsOn'];
   readonly fabricChangeOf?: JobView['fabricChangeOf'];
   readonly nodeRequestOf?: JobView['nodeRequestOf'];
@@ -130,7 +124,7 @@ export class TrainingJobReconciler {
       trainedOf: options.trainedOf,
       verdictsOf: options.verdictsOf,
       ...(options.arbiter === undefined ? {} : { arbiter: options.arbiter }),
-      ...(options.makesRoom === true ? { makeRoom: (job, request) => roomFor(scheduler, job, request) } : {}),
+      ...this.#room(options),
       ...(options.claimsOn === undefined ? {} : { claimsOn: options.claimsOn }),
       ...(options.hearing === undefined ? {} : { hearing: options.hearing }),
       ...(options.nodeRequestOf === undefined ? {} : { nodeRequestOf: options.nodeRequestOf }),
@@ -151,6 +145,12 @@ export class TrainingJobReconciler {
       findNodes: (job, search) => nodeSearches?.ask(job, search),
       readRuntime: (job) => runtimes.read(job),
     };
+  }
+
+  #room({ makesRoom: rules, scheduler }: ReconcilerOptions): Pick<JobView, 'makeRoom'> {
+    if (rules === undefined) return {};
+    const savesWhenAsked = ({ spec }: TrainingJob): boolean => canSaveOnRequest(spec.engine.name);
+    return { makeRoom: (job, request) => scheduler.makeRoomFor(job.metadata.uid, request, { savesWhenAsked, rules }) };
   }
 
   /** The job of that UID is gone: nothing is kept for it. */
@@ -299,12 +299,6 @@ export class TrainingJobReconciler {
     this.#rendered = { job, placement, spec, engine };
     return this.#rendered;
   }
-}
-
-function roomFor(scheduler: ClusterScheduler, { metadata }: TrainingJob, request: GangRequest): ClaimChoice {
-  return scheduler.makeRoomFor(metadata.uid, request, {
-    savesWhenAsked: ({ spec }) => canSaveOnRequest(spec.engine.name),
-  });
 }
 
 function computeDomainOf({ name, placement }: Extract<Call, { kind: 'probePod' }>): ComputeDomainName | undefined {

@@ -44,6 +44,7 @@ describe('jobs of several priorities in a small cluster', () => {
           ],
           ['node-a', 'node-b', 'node-c', 'node-d', 'node-e'],
         );
+        town.chooseAsScheduled();
         for (const { job, faults, tickMs, finishes } of moments) {
           for (const fault of faults) town.world(job).apply(fault);
           town.reconcile(job);

@@ -1,4 +1,8 @@
+import { ParallelLayout } from '@coxswain/layout';
 import { PriorityTown, type TownJob } from '../testing/room-for-others.ts';
+
+/** A gang of one pod. */
+const ONE_NODE = { layout: ParallelLayout.parse({ tensorParallelDegree: 2 }) };
 
 /** A low job that trains on all nodes, with a checkpoint of its 20th step, and a high one that was just submitted. */
 function aTown(...more: readonly TownJob[]): PriorityTown {
@@ -28,6 +32,37 @@ describe('a job of high priority for which there is no room', () => {
     town.tick(1_000, ['low']);
     town.until(() => town.job('low').status?.state === 'Complete');
     expect([town.allViolations(), town.states()]).toEqual([[], { low: 'Complete', high: 'Complete' }]);
+  });
+});
+
+describe('with the choice of the scheduler, a job of high priority', () => {
+  it('starts on the nodes of the job of low priority, which goes on when the high one is done', () => {
+    const town = aTown();
+    town.chooseAsScheduled();
+    town.until(() => town.job('high').status?.state === 'Running');
+    expectMadeRoomOnce(town);
+    expect(town.world('high').history.find(({ claim }) => claim !== undefined)?.claim).toMatchObject({
+      victims: [{ name: 'low', wayOut: 'Wait', savesWhenAsked: true }],
+    });
+    town.tick(1_000, ['high']);
+    town.until(() => town.job('low').status?.attempts?.length === 2);
+  });
+
+  it('takes free nodes and only as many others as it needs', () => {
+    const town = new PriorityTown(
+      [
+        { name: 'low', className: 'low' },
+        { name: 'other', className: 'low', spec: ONE_NODE },
+        { name: 'high', className: 'high' },
+      ],
+      ['node-a', 'node-b', 'node-c', 'node-d'],
+    );
+    town.chooseAsScheduled();
+    town.until(() => ['low', 'other'].every((name) => town.job(name).status?.state === 'Running'), 'low', 'other');
+    town.until(() => town.job('high').status?.state === 'Running');
+    expect(town.allViolations()).toEqual([]);
+    expect(town.job('low').status?.attempts).toHaveLength(1);
+    expect(town.job('other').status?.attempts?.[0]).toMatchObject({ reason: 'MadeRoom', charged: false });
   });
 });
 
@@ -237,5 +272,33 @@ describe('a job that is to make room', () => {
     expect(stageOf(town, 'low')).toBe('Ended');
     expect(JSON.stringify(town.world('low').history)).not.toContain('secret');
     expect(JSON.stringify(town.world('secret').history)).not.toContain('low"');
+  });
+});
+
+describe('where the cache shows another job as it was', () => {
+  it('no job stops for a claim that has ended', () => {
+    const town = aTownThatAsks();
+    town.world('high').apply({ kind: 'suspend' });
+    town.reconcile('high');
+    expect(town.job('high').status?.claim?.state).toBe('Ended');
+    town.world('low').apply({ kind: 'saveCheckpoint', pick: 5_000 });
+    town.world('high').apply({ kind: 'staleObservation', looksAgo: 1, of: ['job'] });
+    town.reconcile('low');
+    expect(town.job('low').status?.attempts?.at(-1)).toMatchObject({
+      stage: 'Released',
+      earlySave: { outcome: 'Saved' },
+    });
+  });
+
+  it('no claim is recorded on a job that has ended', () => {
+    const town = aTown();
+    town.tick(1_000, ['low']);
+    town.reconcile('low');
+    expect(town.job('low').status?.state).toBe('Complete');
+    town.world('low').apply({ kind: 'staleObservation', looksAgo: 3, of: ['job', 'pods'] });
+    town.reconcile('high');
+    expect(town.world('high').history.map(({ claim }) => claim)).toEqual(
+      town.world('high').history.map(() => undefined),
+    );
   });
 });

@@ -1,6 +1,6 @@
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import type { TrainingJob, TrainingJobSpec } from '@coxswain/api-types';
-import { priorityOf, type ClaimChoice } from '@coxswain/scheduling';
+import { type ClaimChoice, DEFAULT_CLAIM_RULES, priorityOf } from '@coxswain/scheduling';
 import { GPUS_PER_POD, SharedCluster } from './shared-cluster.ts';
 import { World } from './world.ts';
 
@@ -31,7 +31,7 @@ export class PriorityTown {
   constructor(jobs: readonly TownJob[], nodes: readonly string[] = ['node-a', 'node-b']) {
     this.cluster = new SharedCluster({ nodes, nodeFacts: {}, monotonicMs: () => this.nowMs });
     this.cluster.priorityClasses = CLASSES;
-    this.cluster.makeRoom = (job, all) => this.#choose(job, all);
+    this.cluster.makeRoom = (job) => this.#choose(job, this.cluster.jobs());
     this.jobs = new Map(jobs.map((about, index) => [about.name, this.#worldOf(about, index)]));
   }
 
@@ -47,6 +47,13 @@ export class PriorityTown {
 
   get nowMs(): number {
     return [...(this.jobs?.values() ?? [])][0]?.now.getTime() ?? 0;
+  }
+
+  /** From now on the scheduler chooses which jobs make room, and no job is protected. */
+  chooseAsScheduled(): void {
+    const rules = { ...DEFAULT_CLAIM_RULES, leastProtectedSeconds: 0, protectedStarts: 0 };
+    this.cluster.makeRoom = ({ metadata }, request) =>
+      this.cluster.scheduler.makeRoomFor(metadata.uid, request, { savesWhenAsked: () => true, rules });
   }
 
   world(name: string): World {

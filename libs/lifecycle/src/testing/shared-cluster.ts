@@ -1,6 +1,12 @@
 import type { Placement, TrainingJob } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
-import { type PriorityClassFacts, type SchedulerView, ClusterScheduler, type ClaimChoice } from '@coxswain/scheduling';
+import {
+  type PriorityClassFacts,
+  type SchedulerView,
+  ClusterScheduler,
+  type ClaimChoice,
+  type GangRequest,
+} from '@coxswain/scheduling';
 import { EndArbiter } from '../arbiter/end-arbiter.ts';
 import { type ClaimOnJob, standingClaim } from '../observation/claims.ts';
 import type { NodeState, ObservedPod } from '../observation/observed.ts';
@@ -34,7 +40,7 @@ export class SharedCluster {
   scheduler: ClusterScheduler;
   arbiter: EndArbiter;
   /** Which running jobs may make room for a waiting one; undefined: none is asked. */
-  makeRoom: ((job: TrainingJob, jobs: readonly TrainingJob[]) => ClaimChoice) | undefined;
+  makeRoom: ((job: TrainingJob, request: GangRequest) => ClaimChoice) | undefined;
   priorityClasses: readonly PriorityClassFacts[] | undefined;
   /** Another process leads with another term. */
   leaderTerm = 1;

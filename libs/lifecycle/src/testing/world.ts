@@ -592,7 +592,7 @@ export class World implements Member {
     const cluster = this.#cluster;
     const { makeRoom, priorityClasses } = cluster;
     return {
-      ...(makeRoom === undefined ? {} : { makeRoom: (job) => makeRoom(job, cluster.jobs()) }),
+      ...(makeRoom === undefined ? {} : { makeRoom }),
       ...(priorityClasses === undefined ? {} : { priorityClasses: () => priorityClasses }),
       claimsOn: (uid) => cluster.claimsOn(uid),
     };
