@@ -1,8 +1,9 @@
-import type { CoxswainSystem } from '@coxswain/local-cluster';
+import { basePythons, CLIENT_PACKAGE, clientPython, type CoxswainSystem } from '@coxswain/local-cluster';
 import { Job, JobSummary } from '@coxswain/api-types';
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { sleeperSpec, UNTIL_STOPPED, type SleeperOptions } from './support/jobs.ts';
@@ -91,6 +92,28 @@ describe('the command line', () => {
     expect(code).toBe(3);
   });
 
+  it('a Python program submits a job, follows it to its end, and reads what it made', async () => {
+    const [base] = await basePythons();
+    if (base === undefined) throw new Error('this machine has no Python of 3.10 to 3.15');
+    const program = join(CLIENT_PACKAGE, 'examples/follow_a_job.py');
+    const { stdout } = await promisify(execFile)(
+      await clientPython(base, 'test'),
+      [program, manifest('from-python', { steps: 60 })],
+      {
+        env: {
+          PYTHONPATH: CLIENT_PACKAGE,
+          PYTHONDONTWRITEBYTECODE: '1',
+          COXSWAIN_CONFIG: join(system.directory, 'config.yaml'),
+        },
+      },
+    );
+    expect(stdout).toMatch(/^submitted from-python\n/);
+    expect(stdout).toMatch(/^\d\d:\d\d:\d\d {2}Placed: /m);
+    expect(stdout).toMatch(/^from-python: Complete\. /m);
+    expect(stdout).toMatch(/^checkpoint of step 60: from-python-/m);
+    await project.api.deleteJob({ project: project.name, id: (await find('from-python')).id });
+  });
+
   it('lists both and gets one, for people and for programs', async () => {
     const { out } = await coxswain(['list']);
     expect(out).toMatch(/^NAME +STATE .*\nunlucky +Failed .*\nquick +Complete /);
@@ -148,6 +171,26 @@ describe('the command line', () => {
     expect([again.code, again.err]).toEqual([1, expect.stringMatching(/quick[\s\S]*\(NAME_TAKEN\)/)]);
     const stranger = await coxswain(['list', '--project', 'elsewhere']);
     expect([stranger.code, stranger.err]).toEqual([1, expect.stringMatching(/\((NOT_FOUND|FORBIDDEN)\)/)]);
+  });
+
+  it('finds what the cluster lacks with a kubeconfig, and names what it may not read', async () => {
+    const { plane } = system;
+    const aClass = (name: string, value: number): readonly string[] => [
+      ...['create', 'priorityclass', name, `--value=${value}`, '--preemption-policy=Never'],
+    ];
+    await plane.kubectl(['create', 'priorityclass', 'rush', '--value=7']);
+    await plane.kubectl(aClass('rush-never-preempts', 8));
+    try {
+      const found = await coxswain(['doctor', '--kubeconfig', plane.adminKubeconfigPath]);
+      expect(found).toMatchObject({ code: 1, err: '' });
+      expect(found.out).toContain('! PriorityClass rush-never-preempts has value 8 instead of 7');
+      expect(found.out).not.toContain('could not be read');
+    } finally {
+      await plane.kubectl(['delete', 'priorityclass', 'rush', 'rush-never-preempts']);
+    }
+    const kubeconfig = await plane.kubeconfigFor({ namespace: 'rowers', serviceAccount: 'default' });
+    const { out } = await coxswain(['doctor', '--kubeconfig', kubeconfig]);
+    expect(out).toMatch(/! TrainingJob objects could not be read/);
   });
 });
 

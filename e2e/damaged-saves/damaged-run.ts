@@ -3,6 +3,7 @@ import { ANNOTATIONS, type CheckpointRecord, type Job, LABELS } from '@coxswain/
 import { waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { join } from 'node:path';
 import { jobIn, submit, type TestProject } from '../support/project.ts';
+import { comparableSteps } from './comparable-steps.ts';
 import type { Damage } from './damages.ts';
 import type { DamagedEngine } from './engines.ts';
 
@@ -85,7 +86,7 @@ export class DamagedRun {
     const job = await this.#job();
     const attempts = job.attempts.filter(({ epoch }) => epoch > (epochBefore ?? 0));
     const resumedFrom = attempts.at(-1)?.resumedFrom?.step ?? 0;
-    const steps = [...earlier.keys()].filter((step) => step > resumedFrom && step <= newest.step);
+    const steps = comparableSteps([...earlier.keys()], resumedFrom).filter((step) => step <= newest.step);
     const others = steps.filter(
       (step) => !(Math.abs((earlier.get(step) ?? NaN) - (this.#losses.get(step) ?? NaN)) <= LOSS_TOLERANCE),
     );

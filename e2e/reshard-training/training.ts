@@ -72,7 +72,8 @@ const LOSS_LINES = [
   /step: +(\d+) +loss: +([\d.]+)/g,
 ];
 
-function lossesIn(output: string): ReadonlyMap<number, number> {
+/** Losses by step, of the lines that ranks printed. */
+export function lossesIn(output: string): ReadonlyMap<number, number> {
   const lines = LOSS_LINES.flatMap((pattern) => [...output.matchAll(pattern)]);
   return new Map(lines.map(([, step, loss]) => [Number(step), Number(loss)]));
 }

@@ -13,6 +13,7 @@ import { generateJobFields } from './job-fields.ts';
 import { generateLayoutPages } from './layouts.ts';
 import { generateCalibratePrograms } from './calibrate-programs.ts';
 import { generatePreflightProgram } from './preflight-program.ts';
+import { generatePythonClient } from './python/python-client.ts';
 import { generateReference } from './reference.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -32,6 +33,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ...generatePreflightProgram(),
     ...generateEnginePrograms(),
     ...generateHookFiles(),
+    ...generatePythonClient(),
     ['apps/api/src/graphql/schema.generated.graphql', generateGraphqlSchema()],
   ]);
 }

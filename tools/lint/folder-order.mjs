@@ -57,6 +57,7 @@ export const FOLDER_ORDER = {
     'layouts',
     'fabric',
     'health',
+    'doctor',
     'checkpoints',
     'simulate',
     'projects',

@@ -93,8 +93,11 @@ const NEEDS_OF_FILES: Readonly<Record<string, SetupPart>> = {
   'e2e/real-engines.itest.ts': 'upstream-engines',
   'e2e/slow-torchtitan.itest.ts': 'upstream-engines',
   'apps/cli/src/checkpoints/bucket.itest.ts': 'object-store',
+  'apps/launcher/src/bucket/convert-in-bucket.itest.ts': 'object-store',
+  'apps/launcher/src/checkpoints/delete-from-bucket.itest.ts': 'object-store',
   'apps/launcher/src/pod/bucket.itest.ts': 'object-store',
   'e2e/bucket.itest.ts': 'object-store',
+  'libs/checkpoint-store/src/resharding/reshard-workers.itest.ts': 'object-store',
   'libs/checkpoint-store/src/s3/s3-store.itest.ts': 'object-store',
 };
 

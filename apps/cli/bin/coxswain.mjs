@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 // The sources are TypeScript that Node 24 runs as it is; an older Node on PATH hands over to the pinned one of the workspace.
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import module from 'node:module';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
@@ -31,7 +31,20 @@ function keepCompiled() {
   const directory = NODE_COMPILE_CACHE || join(XDG_CACHE_HOME || join(HOME ?? '', '.cache'), 'coxswain', 'compiled');
   // What is relative would lie wherever the command is given.
   if (!isAbsolute(directory)) return;
-  // A directory that cannot be written is no error.
+  // A directory that cannot be made is no error.
+  if (!isMade(directory)) return;
   module.enableCompileCache(directory);
   process.env.NODE_COMPILE_CACHE = directory;
+}
+
+/** Makes one folder after the other: Node's own recursive way tries for ever where the parent exists but takes no folders, such as /proc. */
+function isMade(directory) {
+  try {
+    if (existsSync(directory)) return true;
+    if (!isMade(dirname(directory))) return false;
+    mkdirSync(directory, { mode: 0o700 });
+    return true;
+  } catch {
+    return existsSync(directory);
+  }
 }

@@ -1,7 +1,6 @@
 import { ApiClient, ApiProblem, ApiUnreachable } from '@coxswain/api-client';
 import { safeText } from '@coxswain/safe-text';
 import { Command, CommanderError, Option } from 'commander';
-import { createRequire } from 'node:module';
 import { setTimeout } from 'node:timers/promises';
 import { CliError } from './cli-error.ts';
 import { terminalAsker } from './session/asker.ts';
@@ -9,6 +8,7 @@ import { addAuditCommand } from './projects/audit-command.ts';
 import { addActingCommands } from './jobs/acting-commands.ts';
 import { addCheckpointCommands } from './checkpoints/checkpoint-commands.ts';
 import { addCalibrateCommand } from './calibrate/calibrate-command.ts';
+import { addDoctorCommand } from './doctor/doctor-command.ts';
 import { addEngineCommands } from './engines/engine-commands.ts';
 import { addFabricCommands } from './fabric/fabric-commands.ts';
 import { addHealthCommands } from './health/health-commands.ts';
@@ -35,6 +35,7 @@ import { openBrowser } from './sign-in/open-browser.ts';
 import { addTokenCommands } from './sign-in/token-commands.ts';
 import { addWebhookCommands } from './projects/webhook-commands.ts';
 import { openProject } from './session/project-jobs.ts';
+import { VERSION } from './version.ts';
 import {
   credentialsPath,
   resolveServer,
@@ -82,8 +83,6 @@ function printingSafeText(context: CliContext): CliContext {
     printError: (line) => context.printError(safeText(line)),
   };
 }
-
-const { version: VERSION } = createRequire(import.meta.url)('../package.json') as { readonly version: string };
 
 const HELP_FOOTER = `
 Flags go before COXSWAIN_* variables, those before the configuration file, and that before coxswain login:
@@ -171,6 +170,7 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   addPlaceCommand(program, session);
   addFabricCommands(program, session);
   addHealthCommands(program, session);
+  addDoctorCommand(program, session);
   addSimulateCommand(program, session);
   addPlansCommands(program, session);
   addProjectCommands(program, session);

@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 
 /** Prints the packages that the command line loads before it reads its arguments. */
 const PROGRAM = `
@@ -34,4 +35,11 @@ describe('the command line starts fast, because it loads late what few commands 
   ])('does not load %s', (_what, packages) => {
     expect(loaded.filter((name) => packages.includes(name))).toEqual([]);
   });
+});
+
+it('answers where its cache cannot be made', () => {
+  const program = fileURLToPath(new URL('../bin/coxswain.mjs', import.meta.url));
+  const env = { ...process.env, XDG_CACHE_HOME: '/proc/none', NODE_COMPILE_CACHE: '' };
+  const { status } = spawnSync(process.execPath, [program, '--version'], { env, timeout: 60_000 });
+  expect(status).toBe(0);
 });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { CONVERT_CHECKPOINT, DELETE_CHECKPOINT, EXIT_CODES, INSPECT_CHECKPOINT } from '@coxswain/api-types';
 import type { CheckpointStore } from '@coxswain/checkpoint-store';
+import { conversionInBucket } from './bucket/convert-in-bucket.ts';
 import { openBucketStore } from './bucket/open-bucket.ts';
 import { verifyInBucket } from './bucket/verify-in-bucket.ts';
 import { runConversion } from './checkpoints/convert-checkpoint.ts';
@@ -52,7 +53,7 @@ async function main(args: readonly string[]): Promise<number> {
     case DELETE_CHECKPOINT:
       return await runDeletion(rest[0] ?? '', process.env, openBucketOfPod);
     case CONVERT_CHECKPOINT:
-      return await runConversion(process.env);
+      return await runConversion(process.env, { inBucket: conversionInBucket(openBucketOfPod) });
     case WATCH_SAVES:
       await watchSaves(rest[0] ?? '', { input: process.stdin, write: writeOut });
       return 0;

@@ -15,6 +15,7 @@ import {
   type Kwok,
 } from '@coxswain/local-cluster';
 import { BenchOperator } from './bench-operator.ts';
+import { STRETCHES_FILE } from './loop-stretches.ts';
 import { OPERATOR_AUDIT_POLICY, OperatorWrites } from './operator-writes.ts';
 import type { Progress } from './progress.ts';
 
@@ -23,6 +24,8 @@ import type { Progress } from './progress.ts';
  * this would be measured otherwise.
  */
 const HEAP_OF_CONTAINER = '--max-semi-space-size=16';
+
+const STRETCHES = join(import.meta.dirname, 'loop-stretches.ts');
 
 /** Calls under way at once, of the operator and of the bare client alike. */
 export const CONCURRENCY = 32;
@@ -134,10 +137,11 @@ export class BenchCluster {
     const [token, tokenFile] = [randomUUID(), join(this.plane.logsDirectory, 'metrics-token')];
     writeFileSync(tokenFile, token, { mode: 0o600 });
     const profile = this.#cpuProfiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${this.#cpuProfiles}`];
+    const stretchesFile = join(this.plane.logsDirectory, `stretches-${randomUUID()}`);
     const handle = await startProcess({
       name: 'operator',
       command: process.execPath,
-      args: [HEAP_OF_CONTAINER, ...profile, join(import.meta.dirname, '../src/main.ts')],
+      args: [HEAP_OF_CONTAINER, ...profile, `--import=${STRETCHES}`, join(import.meta.dirname, '../src/main.ts')],
       env: {
         PATH: process.env['PATH'],
         COXSWAIN_KUBECONFIG: kubeconfigPath,
@@ -153,6 +157,7 @@ export class BenchCluster {
         COXSWAIN_METRICS_LISTEN_PORT: String(metricsPort),
         COXSWAIN_METRICS_TOKEN_FILE: tokenFile,
         COXSWAIN_LOG_LEVEL: 'warn',
+        [STRETCHES_FILE]: stretchesFile,
       },
       logPath: join(this.plane.logsDirectory, 'operator.log'),
     });
@@ -161,6 +166,7 @@ export class BenchCluster {
       metrics: { port: metricsPort, token },
       reportPort,
       client: this.client,
+      stretchesFile,
     });
     try {
       await waitFor(async () => (await operator.metric('coxswain_operator_is_leader')) === 1, {
@@ -192,12 +198,12 @@ export class BenchCluster {
     return this.client.get<TrainingJob>(`/apis/${API_GROUP_VERSION}/namespaces/${namespace}/trainingjobs/${name}`);
   }
 
-  /** The only Placement of the namespace. */
-  async readPlacement(namespace: string): Promise<Placement> {
+  /** The Placement of that attempt of the only job of the namespace. */
+  async readPlacement(namespace: string, epoch = 1): Promise<Placement> {
     const path = `/apis/${API_GROUP_VERSION}/namespaces/${namespace}/placements`;
     const { items } = await this.client.list<Placement>(path);
-    const [placement] = items;
-    if (placement === undefined) throw new Error(`there is no Placement in ${namespace}`);
+    const placement = items.find(({ spec }) => spec.epoch === epoch);
+    if (placement === undefined) throw new Error(`there is no Placement of attempt ${epoch} in ${namespace}`);
     return placement;
   }
 

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import type { KubeClient } from '@coxswain/kube';
 import { SYSTEM_NAMESPACE, type ProcessHandle } from '@coxswain/local-cluster';
 import { usageOf, type Usage } from './process-usage.ts';
@@ -13,16 +14,21 @@ export class BenchOperator {
   readonly #handle: ProcessHandle;
   readonly #metrics: { readonly port: number; readonly token: string };
   readonly #client: KubeClient;
+  readonly #stretchesFile: string;
+  #stretchesRead = 0;
 
   constructor(parts: {
     readonly handle: ProcessHandle;
     readonly metrics: { readonly port: number; readonly token: string };
     readonly reportPort: number;
     readonly client: KubeClient;
+    /** Written by `loop-stretches.ts`. */
+    readonly stretchesFile: string;
   }) {
     this.#handle = parts.handle;
     this.#metrics = parts.metrics;
     this.#client = parts.client;
+    this.#stretchesFile = parts.stretchesFile;
     this.reportPort = parts.reportPort;
   }
 
@@ -42,6 +48,14 @@ export class BenchOperator {
   /** Longest time that the event loop was held up since this was asked last. */
   async loopLagMs(): Promise<number> {
     return 1_000 * ((await this.metric('nodejs_eventloop_lag_max_seconds')) ?? NaN);
+  }
+
+  /** How long the event loop was held at a time since this was asked last, in ms of CPU time, longest first; short ones are left out. */
+  stretchesMs(): readonly number[] {
+    const lines = existsSync(this.#stretchesFile) ? readFileSync(this.#stretchesFile, 'utf8').trim().split('\n') : [];
+    const unread = lines.slice(this.#stretchesRead);
+    this.#stretchesRead = lines.length;
+    return unread.map(Number).toSorted((one, other) => other - one);
   }
 
   /** Watches renewals of the lease until `stop`, which answers by how much the latest one was late. */

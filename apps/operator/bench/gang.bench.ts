@@ -11,14 +11,20 @@ import { parseArgs } from 'node:util';
 import { BenchCluster } from './bench-cluster.ts';
 import type { Progress } from './progress.ts';
 import type { Context, Measurement, Scenario, Size } from './scenario.ts';
+import { changingLabels } from './scenarios/changing-labels.ts';
+import { contestedSearch } from './scenarios/contested-search.ts';
 import { gangBesideBareClient, largeGang } from './scenarios/gang-start.ts';
 import { manyGangs } from './scenarios/many-gangs.ts';
+import { rackGang } from './scenarios/rack-gang.ts';
 import { scatteredLoad } from './scenarios/scattered-load.ts';
 import { settled } from './scenarios/settled.ts';
 import { waitingJobs } from './scenarios/waiting-jobs.ts';
 
 const SCENARIOS: readonly Scenario[] = [
   scatteredLoad,
+  rackGang,
+  changingLabels,
+  contestedSearch,
   settled,
   gangBesideBareClient,
   largeGang,
@@ -36,7 +42,7 @@ ${SCENARIOS.map(({ name, question }) => `  ${name.padEnd(14)}${question}`).join(
   --json FILE           also write the figures to FILE
   --cpu-profiles FOLDER write a CPU profile of every operator process there
 
-A full run takes about 30 minutes on two cores, and ends after 40 with what it has. Measured elsewhere: what reports of launchers cost
+A run ends after 60 minutes with what it has. Measured elsewhere: what reports of launchers cost
 (apps/operator/bench/ingest.bench.ts, welcome.bench.ts), and which files of a checkpoint a launcher opens (libs/checkpoint/src/files-of-ranks.spec.ts).
 `;
 
@@ -56,7 +62,7 @@ interface Row {
 }
 
 /** A run ends by itself after so long, with a report of what it has. */
-const LONGEST_MS = 40 * 60_000;
+const LONGEST_MS = 60 * 60_000;
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({

@@ -8,7 +8,7 @@ import { fabricFromNodes, type FabricCapacity } from '@coxswain/fabric';
 import { type NodeSearch, searchNodes } from '@coxswain/job-planning';
 import { systemClock } from '@coxswain/kube';
 import { ParallelLayout } from '@coxswain/layout';
-import { PlannerLanes } from '@coxswain/planner-process';
+import { PlannerProcess } from '@coxswain/planner-process';
 import { NodeSearches } from '../src/training-job/node-searches.ts';
 
 const GPUS = 8;
@@ -18,7 +18,7 @@ const job = aTrainingJob({ metadata: { name: 'large', namespace: 'research', uid
   readonly metadata: { readonly uid: string };
 };
 
-const lanes = new PlannerLanes({ quick: { timeoutMs: 60_000, heapMib: 384 }, patient: {} });
+const searcher = new PlannerProcess({ limits: { timeoutMs: 60_000, heapMib: 128 } });
 for (const [nodes, taken] of [
   [2_048, 0],
   [10_240, 5_120],
@@ -34,7 +34,7 @@ for (const [nodes, taken] of [
       `for ${besideIt.gapMs.toFixed(0)} ms when another process does, which answers after ${besideIt.tookMs.toFixed(0)} ms`,
   );
 }
-await lanes.close();
+await searcher.close();
 
 function aCapacity(nodes: number, taken: number): FabricCapacity {
   const facts = Array.from({ length: nodes }, (_, index) => ({
@@ -56,7 +56,7 @@ function aCapacity(nodes: number, taken: number): FabricCapacity {
 async function beside(capacity: FabricCapacity): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const searches = new NodeSearches({
-    searcher: lanes,
+    searcher,
     scheduler: {
       capacityFor: () => ({ ...capacity, version: 1 }),
       standingRefusal: () => undefined,

@@ -13,6 +13,23 @@ export interface Measurement {
   readonly of?: readonly number[];
 }
 
+/** Operator processor time per pod that the project promises, whatever the gang's size. */
+export const CPU_MS_PER_POD = 4;
+/** Longest stretch for which the operator may hold its event loop. */
+const LOOP_MS = 50;
+
+/** The longest of these stretches, beside the next ones. */
+export function longestStretch(when: string, stretchesMs: readonly number[]): Measurement {
+  const [longest = 0] = stretchesMs;
+  return {
+    what: `longest stretch of the event loop, CPU, ${when}`,
+    value: longest,
+    unit: 'ms',
+    of: stretchesMs.slice(0, 5),
+    atMost: LOOP_MS,
+  };
+}
+
 /** How large a run is: `quick` shows that the bench works and where time goes, not that a bar is met. */
 export type Size = 'full' | 'quick';
 

@@ -16,6 +16,7 @@ import { GoodputRecorder } from './process/goodput-recorder.ts';
 import { hungReasons } from './process/hung-reasons.ts';
 import { JobLoop } from './process/job-loop.ts';
 import { Leadership } from './process/leadership.ts';
+import { observeStarts } from './process/observe-starts.ts';
 import { createOperatorMetrics, type OperatorMetrics } from './process/operator-metrics.ts';
 import { openProcessPorts, type ProcessPorts } from './process/process-ports.ts';
 import { Reporting } from './process/reporting.ts';
@@ -139,6 +140,7 @@ class RunningOperator implements Operator {
       noticeRules: [...NOTICE_RULES, ...config.noticeRules],
     });
     this.#cache.jobs.cached.onChange((change) => this.#goodput.observe(change));
+    observeStarts(this.#cache.jobs.cached, { metrics, isLeader: () => this.isLeader() });
     this.#scheduler = createClusterScheduler(this.#cache, clock, {
       findNodes: (question) => this.#jobs.findNodes(question),
       promisesChanged: (jobUids) => this.#wakeUps.promisesChanged(jobUids),

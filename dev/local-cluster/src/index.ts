@@ -41,6 +41,7 @@ export {
   UPSTREAM_REQUIREMENTS,
   upstreamPythonDirectory,
 } from './programs/engine-python.ts';
+export { basePythons, CLIENT_PACKAGE, clientPython } from './programs/client-python.ts';
 export { installChart, SYSTEM_NAMESPACE } from './system/chart.ts';
 export { findRank, killRank } from './system/kill-rank.ts';
 export { loseNodes } from './system/lose-nodes.ts';

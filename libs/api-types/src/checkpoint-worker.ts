@@ -87,6 +87,10 @@ export const ConversionOrder = z
     source: z.string().min(1).max(2048),
     /** Directory of the new save. Nothing outside of it is written. */
     target: z.string().min(1).max(2048),
+    /** Source and target are folders below the prefix of the bucket that the environment names. Absent: directories of the pod. */
+    isInBucket: z.boolean().optional(),
+    /** Of the manifest of the source. Only for a bucket: what is downloaded is compared with it. */
+    manifestSha256: z.string().max(64).optional(),
     /** Ranks that are to load it. Only for Reshard, which needs it. */
     ranks: z.int().min(1).max(100_000).optional(),
     /** How tensors are divided over ranks; default: rows, as FSDP divides them. */
@@ -96,7 +100,12 @@ export const ConversionOrder = z
   })
   .refine(({ kind, ranks }) => kind !== 'Reshard' || ranks !== undefined, 'Reshard needs ranks')
   .refine(({ worker }) => worker === undefined || worker.index < worker.of, 'worker.index is below worker.of')
-  .refine(({ kind, worker }) => kind === 'Reshard' || worker === undefined, 'only Reshard has several workers');
+  .refine(({ kind, worker }) => kind === 'Reshard' || worker === undefined, 'only Reshard has several workers')
+  .refine(({ isInBucket, kind }) => isInBucket !== true || kind !== 'Reshard', 'Reshard has no folders of a bucket')
+  .refine(
+    ({ isInBucket, manifestSha256 }) => isInBucket !== true || manifestSha256 !== undefined,
+    'a save in a bucket needs the SHA-256 of its manifest',
+  );
 export type ConversionOrder = z.infer<typeof ConversionOrder>;
 
 /** The termination message of a worker that converts. */

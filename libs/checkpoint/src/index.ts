@@ -64,6 +64,8 @@ export { recordedSave } from './loads/recorded-save.ts';
 export {
   converterArguments,
   converterLimitMs,
+  converterDiskBytes,
+  converterResources,
   converterScratchBytes,
   converterWorkers,
   describeBadConversion,
@@ -75,6 +77,7 @@ export {
   UNIVERSAL_FORMAT,
 } from './loads/universal-conversion.ts';
 export { type Level, LEVELS } from './verify/finding.ts';
+export { LARGEST_METADATA_BYTES } from './verify/look.ts';
 export { hasReader, isReadable, type SaveLook, type Verdict, verifySave } from './verify/verify-save.ts';
 export { parsePythonJson } from './read/parse-json.ts';
 export {
@@ -90,7 +93,8 @@ export { bytesOfDtype } from './read/dtypes.ts';
 export { type Band, type BandPart, bandsOf } from './reshard/bands.ts';
 export { copyPart, type FilledBox, intersect, placeIn as offsetIn, runIn } from './reshard/boxes.ts';
 export { type Division, divideColumns, divideRows } from './reshard/divide.ts';
-export { divideByLayout, ranksOfLayout, type ReshardLayout, tensorDim } from './reshard/layouts.ts';
+export { reshardMemoryBytes, reshardWorkers } from './reshard/reshard-workers.ts';
+export { divideByLayout, layoutProblem, ranksOfLayout, type ReshardLayout, tensorDim } from './reshard/layouts.ts';
 export {
   pieceBytesFor,
   plannedState,
@@ -114,6 +118,9 @@ export {
   CONVERTED_DTYPES,
   planConversion,
 } from './convert/plan-conversion.ts';
+export { type LeftBehind, leftBehindOf } from './convert/left-behind.ts';
+export { planFullyReshardable } from './convert/megatron-optimizer/plan-fully-reshardable.ts';
+export { readKeptState } from './convert/megatron-optimizer/read-kept-state.ts';
 export { SPELLINGS, type SpellingName } from './convert/spellings.ts';
 export type { ConvertedFile, WrittenRange } from './convert/target-files.ts';
 export { inRowOrder, placeOfChunk, type SourcePlace } from './reshard/source-place.ts';

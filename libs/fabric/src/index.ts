@@ -24,10 +24,18 @@ export { leastWeightedBytes } from './place/placement-bound.ts';
 export { findNodes, placeGang, whyNotPlaced } from './place/placement.ts';
 export type { PlacementOutcome } from './place/placement.ts';
 export { capacityToReplace, reserveInWords } from './capacity/reserve.ts';
+export { repairPlacement } from './place/repair-placement.ts';
 export { keptUnlessWorse, replaceNodes } from './place/replace.ts';
 export type { PlacedGang } from './place/replace.ts';
 export { withOverrides } from './nodes/overrides.ts';
-export { LEAVE_BEFORE_MS, type NodeWindow, windowInTheWay, windowProblems, windowsOfNode } from './nodes/windows.ts';
+export {
+  closedTimeOf,
+  LEAVE_BEFORE_MS,
+  type NodeWindow,
+  windowInTheWay,
+  windowProblems,
+  windowsOfNode,
+} from './nodes/windows.ts';
 export { placesFromText, placesToText } from './snapshots/recorded-places.ts';
 export { labelChange, publishedLabels, publishedOf } from './nodes/published-labels.ts';
 export { fabricProblems, MAX_FABRIC_PROBLEMS } from './nodes/problems.ts';

@@ -7,5 +7,5 @@ export { layoutTraffic } from './layout-traffic.ts';
 export { placedCluster, placedClusterOfParts } from './placed-cluster.ts';
 export { stagesOnNodes } from './stages-on-nodes.ts';
 export { jobTraffic } from './job-traffic.ts';
-export { capacityWithout, nodeSearchKey, searchNodes } from './search-nodes.ts';
+export { capacityWithout, foundNow, nodeSearchKey, searchNodes } from './search-nodes.ts';
 export type { FoundNodes, NodeSearch } from './search-nodes.ts';

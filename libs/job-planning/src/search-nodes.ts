@@ -4,6 +4,7 @@ import {
   capacityToReplace,
   cheaperPods,
   cheaperPodsText,
+  type Fabric,
   type FabricCapacity,
   findNodes,
   keptUnlessWorse,
@@ -11,6 +12,7 @@ import {
   type PlacedGang,
   placeGang,
   type PlacementOutcome,
+  repairPlacement,
   replaceNodes,
   trafficOf,
   whyNotPlaced,
@@ -49,6 +51,30 @@ export function searchNodes(search: NodeSearch, capacity: FabricCapacity): Found
   const why = whyHere(trafficOf({ layout, traffic }), outcome, capacity.fabric);
   const cheaper = cheaperPods(request, capacityWithout(capacity, search.avoided), outcome);
   return { ...outcome, where: cheaper === undefined ? why : `${why} ${cheaperPodsText(cheaper)}` };
+}
+
+/**
+ * What a search found on the fabric `searched`, with the capacity of now: pods whose nodes were taken or changed since get the nearest nodes that are free
+ * ({@link repairPlacement}). Undefined: the nodes must be searched again. A refusal stays one.
+ */
+export function foundNow(
+  { request, avoided, before }: NodeSearch,
+  { found, searched }: { readonly found: FoundNodes; readonly searched: Fabric },
+  capacity: FabricCapacity,
+): FoundNodes | undefined {
+  if (found.kind !== 'placed') return found;
+  const without = capacityWithout(capacity, avoided);
+  const mayUseReserve = before !== undefined && capacityToReplace(without, before) !== without;
+  const names = new Set(avoided.map(({ node }) => node));
+  // Like the search, which uses such nodes only if it finds none without them.
+  const now = found.nodes.some((name) => names.has(name)) ? capacity : without;
+  const repaired = repairPlacement(found, { request, searched, capacity: now, mayUseReserve, avoided: names });
+  if (repaired === undefined) return undefined;
+  const { moved, ...gang } = repaired;
+  if (moved === 0) return found;
+  const pods = moved === 1 ? '1 pod is' : `${moved} pods are`;
+  const where = `${found.where} While nodes were searched, others took some of them: ${pods} on the nearest free nodes instead.`;
+  return { kind: 'placed', ...gang, where: where.trimStart() };
 }
 
 /** The same for searches that find the same of the same capacity. */

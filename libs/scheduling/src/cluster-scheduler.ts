@@ -1,4 +1,4 @@
-import { type PlacementSpec, ranksOfPod, type TrainingJob } from '@coxswain/api-types';
+import type { PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import {
   type Fabric,
   type FabricCapacity,
@@ -12,6 +12,7 @@ import { nodeDemandOf } from '@coxswain/runtime';
 import type { GangRequest, PlacementRefusal } from './gang-request.ts';
 import type { SchedulerView } from './scheduler-view.ts';
 import { demandKey, isEmptyDemand } from './capacity/demand-key.ts';
+import { allPods, gpusByNode } from './capacity/gpus-by-node.ts';
 import { FreeGpus } from './capacity/free-gpus.ts';
 import { attemptHoldingReservation, Reservations, type Reservation } from './reservations/reservations.ts';
 import { Refusals } from './capacity/refusals.ts';
@@ -230,6 +231,14 @@ export class ClusterScheduler {
     this.#reservations.release(jobUid);
   }
 
+  /**
+   * Whether the API server accepts the status of the job of that UID. While it does not, the job cannot start, so no nodes are held for it: a job whose
+   * status is rejected keeps no nodes from others.
+   */
+  setRecordable(jobUid: string, isRecordable: boolean): void {
+    this.#held.setRecordable(jobUid, isRecordable);
+  }
+
   /** The earlier refusal of that request, while its cause has not changed or other jobs have their turn. */
   standingRefusal(jobUid: string, request: GangRequest): PlacementRefusal | undefined {
     const uses = this.#usesOf(jobUid);
@@ -296,6 +305,7 @@ export class ClusterScheduler {
 
   /** Forgets a job that was deleted. */
   forget(jobUid: string): void {
+    this.#held.setRecordable(jobUid, true);
     this.#reservations.forget(jobUid);
     this.#refusals.forget(jobUid);
   }
@@ -365,33 +375,6 @@ const NO_DEMAND = { tolerations: [] };
 
 /** Fabrics that are kept; each takes 2 MiB at 10,000 nodes. */
 const MAX_DEMANDS = 16;
-
-function allPods({ nodes }: PlacementSpec): readonly number[] {
-  return [...nodes.keys()];
-}
-
-/** GPUs that these pods of a placement take, by node. */
-function gpusByNode(placement: PlacementSpec, podIndices: readonly number[]): ReadonlyMap<string, number> {
-  const counts = rankCounts(placement);
-  const gpus = new Map<string, number>();
-  for (const podIndex of podIndices) {
-    const node = placement.nodes[podIndex];
-    if (node !== undefined) gpus.set(node, (gpus.get(node) ?? 0) + (counts[podIndex] ?? 0));
-  }
-  return gpus;
-}
-
-/** A placement never changes, and every reconciliation asks while a gang's pods wait to be bound. */
-const countsOf = new WeakMap<PlacementSpec, readonly number[]>();
-
-/** Ranks of each pod, in the order of pods. */
-function rankCounts(placement: PlacementSpec): readonly number[] {
-  const known = countsOf.get(placement);
-  if (known !== undefined) return known;
-  const counts = placement.nodes.map((_node, podIndex) => ranksOfPod(placement, podIndex).length);
-  countsOf.set(placement, counts);
-  return counts;
-}
 
 function once<T>(ask: () => T): () => T {
   let answer: { readonly value: T } | undefined;

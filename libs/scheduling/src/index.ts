@@ -10,12 +10,20 @@ export { timeline, type TimelineEvent } from './forecast/timeline.ts';
 export { type ClaimRules, DEFAULT_CLAIM_RULES } from './claims/claim-rules.ts';
 export type { ChosenVictim, ClaimChoice } from './claims/claim.ts';
 export type { GangRequest, JobName, NodeQuestion, PlacementRefusal } from './gang-request.ts';
-export { type PodDemand, quotaObstacles, type QuotaObject, quotaSentence } from './capacity/quota-obstacles.ts';
+export {
+  gpusOfQuota,
+  type PodDemand,
+  quotaObstacles,
+  type QuotaObject,
+  quotaSentence,
+} from './capacity/quota-obstacles.ts';
 export { servingsOf } from './order/in-order.ts';
 export { type QueueFigures, queueFigures } from './order/queue-figures.ts';
 export { isWaitingForCapacity, waitingSince } from './order/waiting-jobs.ts';
 export { recordedClaim } from './reservations/recorded-claim.ts';
 export { isRecordedPlacement, placementSha256 } from './reservations/recorded-placement.ts';
+export { countedTime, heldByRunMs, heldMs } from './times/held-time.ts';
+export { type StartError, startErrorBetween } from './times/start-error.ts';
 export { meanStepMs } from './times/step-time.ts';
 export {
   DEFAULT_PRIORITY,

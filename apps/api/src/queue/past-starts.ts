@@ -2,6 +2,9 @@ import { MAX_PAST_STARTS, type PastStart, type PastStarts } from '@coxswain/api-
 import type { Sql } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 
+/** How far back starts are counted. */
+const PAST_MS = 30 * 86_400_000;
+
 interface StartRow {
   readonly id: string;
   readonly name: string;
@@ -18,7 +21,11 @@ export async function readPastStarts(
   cluster: Cluster,
   { projectId, now }: { readonly projectId: string | null; readonly now: Date },
 ): Promise<PastStarts> {
-  const found = await sql.query<StartRow>(STARTS, [cluster.id, projectId, now]);
+  const found = await sql.query<StartRow>(STARTS, [
+    cluster.id,
+    projectId,
+    new Date(now.getTime() - PAST_MS).toISOString(),
+  ]);
   return pastStarts(found.rows.flatMap(toPastStart));
 }
 
@@ -32,7 +39,7 @@ const STARTS = `
        WHERE cluster_id = j.cluster_id AND job_uid = j.uid AND attempt ->> 'startedAt' >= j.first_expected_start ->> 'since') AS a
       ON a.started_at IS NOT NULL
    WHERE j.cluster_id = $1 AND ($2::uuid IS NULL OR j.project_id = $2) AND j.first_expected_start IS NOT NULL
-     AND j.updated_at > $3::timestamptz - interval '30 days'
+     AND j.updated_at > ($3::text)::timestamptz AND a.started_at > $3::text
    ORDER BY a.started_at DESC LIMIT ${MAX_PAST_STARTS}`;
 
 /** A record that cannot be read is left out. */

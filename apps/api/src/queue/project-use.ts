@@ -1,6 +1,6 @@
 import type { QueueUse } from '@coxswain/api-types';
 import type { Sql } from '@coxswain/persistence';
-import type { QuotaObject } from '@coxswain/scheduling';
+import { gpusOfQuota, type QuotaObject } from '@coxswain/scheduling';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import type { QueueSnapshot } from './queue-snapshot.ts';
 
@@ -65,10 +65,7 @@ function sumOf(quotas: readonly (number | undefined)[]): number | null {
 }
 
 /** GPUs that the quotas of a namespace allow together; undefined: no quota counts GPUs. */
-export function gpuQuota(quotas: readonly QuotaObject[], resource: string): number | undefined {
-  const limits = quotas.flatMap(({ spec }) => {
-    const limit = spec?.hard?.[resource];
-    return limit !== undefined && /^\d+$/.test(limit) ? [Number(limit)] : [];
-  });
+export function gpuQuota(quotas: readonly QuotaObject[]): number | undefined {
+  const limits = quotas.flatMap((quota) => gpusOfQuota(quota)?.limit ?? []);
   return limits.length === 0 ? undefined : limits.reduce((left, right) => Math.min(left, right));
 }

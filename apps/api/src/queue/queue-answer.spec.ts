@@ -190,8 +190,8 @@ it('the use of a project is what it holds and waits for, against the quotas of i
 it('the strictest quota of a namespace counts, and quotas of other things do not', () => {
   const quota = (hard: Readonly<Record<string, string>>) => ({ metadata: { name: 'q' }, spec: { hard } });
   const gpus = 'requests.nvidia.com/gpu';
-  expect(gpuQuota([quota({ [gpus]: '16' }), quota({ [gpus]: '8' }), quota({ pods: '1' })], gpus)).toBe(8);
-  expect(gpuQuota([quota({ pods: '1' }), quota({ [gpus]: '1k' })], gpus)).toBeUndefined();
+  expect(gpuQuota([quota({ [gpus]: '16' }), quota({ [gpus]: '8' }), quota({ pods: '1' })])).toBe(8);
+  expect(gpuQuota([quota({ pods: '1' }), quota({ [gpus]: '1k' })])).toBeUndefined();
 });
 
 it('smaller sizes are fewer copies that divide the batch', () => {

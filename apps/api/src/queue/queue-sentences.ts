@@ -13,7 +13,7 @@ export function constraintSentence({ kind, gpuType, needed, free }: Constraint, 
       return `A ResourceQuota of the namespace leaves too few GPUs for its ${formatCount(needed, 'GPU')}.`;
     case 'JobsAhead':
       return isNext
-        ? `Needs ${formatCount(needed, 'GPU')}; ${free} ${are(free)} free, but not for as long as it runs.`
+        ? `Needs ${formatCount(needed, 'GPU')}; ${free} ${are(free)} free now, but some of them are needed again before the job would end.`
         : `Needs ${formatCount(needed, 'GPU')}; ${free} ${are(free)} free and go to jobs ahead of it.`;
     case 'Placement':
       return `Enough GPUs are free for its ${formatCount(needed, 'GPU')}. It is placed next, unless they are not connected as it needs.`;

@@ -169,18 +169,24 @@ describe('the queue', () => {
     ).toBe(404);
   });
 
-  it('compares starts that came with those that were expected, of jobs of the project alone', async () => {
-    const started = NOW.getTime();
-    await aJob('research', 'began');
-    for (const name of ['began', 'secret-runner'])
-      await database().query('UPDATE jobs SET first_expected_start = $2 WHERE id = $1', [
+  it('compares starts of the last 30 days with those that were expected, of jobs of the project alone', async () => {
+    const sql = database();
+    const start = async (name: string, startedMs: number): Promise<void> => {
+      await sql.query('UPDATE jobs SET first_expected_start = $2 WHERE id = $1', [
         ids[name],
-        JSON.stringify({ since: iso(started - 7_200_000), start: iso(started - 600_000) }),
+        JSON.stringify({ since: iso(startedMs - 7_200_000), start: iso(startedMs - 600_000) }),
       ]);
-    await database().query(`INSERT INTO attempts (cluster_id, job_uid, epoch, attempt) VALUES ($1, 'began', 1, $2)`, [
-      api.running.infrastructure.cluster.id,
-      JSON.stringify(anAttempt({ stage: 'Ended', startedAt: iso(started) })),
-    ]);
+      if (name === 'secret-runner') return;
+      await sql.query('INSERT INTO attempts (cluster_id, job_uid, epoch, attempt) VALUES ($1, $2, 1, $3)', [
+        api.running.infrastructure.cluster.id,
+        name,
+        JSON.stringify(anAttempt({ stage: 'Ended', startedAt: iso(startedMs) })),
+      ]);
+    };
+    for (const name of ['began', 'began-long-ago']) await aJob('research', name);
+    await start('began', NOW.getTime());
+    await start('secret-runner', NOW.getTime());
+    await start('began-long-ago', NOW.getTime() - 31 * 86_400_000);
     const { starts } = (await ask('research', member)).body as Queue;
     expect(starts).toMatchObject({ count: 1, items: [{ job: { name: 'began' }, errorSeconds: 600, errorPct: 9.1 }] });
     expect(((await ask('-', api.adminToken)).body as Queue).starts.count).toBe(2);

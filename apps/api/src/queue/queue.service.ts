@@ -1,4 +1,4 @@
-import { GPU_RESOURCE, type JobStart, type Queue, type QueueJobName } from '@coxswain/api-types';
+import { type JobStart, type Queue, type QueueJobName } from '@coxswain/api-types';
 import { type KubeClient, type KubeObject, resourcePath } from '@coxswain/kube';
 import type { Sql, TenantDatabase } from '@coxswain/persistence';
 import type { QuotaObject } from '@coxswain/scheduling';
@@ -92,7 +92,7 @@ export class QueueService {
     const read = namespaces.slice(0, MAX_QUOTA_READS).map(async (namespace) => {
       const path = resourcePath({ group: '', version: 'v1', plural: 'resourcequotas', namespace });
       const { items } = await this.#kube.list<QuotaObject & KubeObject>(path, { limit: MOST_QUOTAS });
-      return [namespace, gpuQuota(items, `requests.${GPU_RESOURCE}`)] as const;
+      return [namespace, gpuQuota(items)] as const;
     });
     const settled = await Promise.allSettled(read);
     return new Map(

@@ -47,6 +47,15 @@ describe('checkpoint convert', () => {
     expect(out).toMatch(/Nothing was written: leave out --plan to write the save\.$/);
   });
 
+  it('keeps all of a save of Megatron-LM, and stores its optimizer so that every layout loads it', async () => {
+    const bound = join(FIXTURES, 'megatron-core-0.16.1/dp_reshardable');
+    const { out } = await convert(bound, '--to', 'torch_dist', '--optimizer', 'fully_reshardable', '--ranks', '2');
+    expect(out).toMatch(/^The save in .* is complete: 32 tensors, [\d.]+ KiB read, 2 files written\.$/);
+    expect((await runOffline({}, 'checkpoint', 'show', target)).out).toMatch(
+      /\nStep +12\n[^]*\nOptimizer +fully_reshardable\n/,
+    );
+  });
+
   it('writes a model for Transformers from a save of Megatron-LM, and does nothing when it is run again', async () => {
     const argv = ['--to', 'hugging-face', '--model-config', config()] as const;
     expect((await convert(MEGATRON, ...argv)).out).toMatch(
@@ -132,6 +141,24 @@ describe('checkpoint convert', () => {
       [join(FIXTURES, 'deepspeed-0.19.8/zero1/global_step2'), '--to', 'safetensors'],
       undefined,
       /is no save whose weights are converted here \(format deepspeed;/,
+    ],
+    [
+      'a save whose optimizer loads at all layouts',
+      [MEGATRON, '--to', 'torch_dist', '--optimizer', 'fully_reshardable'],
+      undefined,
+      /The optimizer of the save is fully_reshardable, and only dp_reshardable is converted\. "coxswain checkpoint loads" says/,
+    ],
+    [
+      'the optimizer of another format',
+      [MEGATRON, '--to', 'dcp', '--optimizer', 'fully_reshardable'],
+      undefined,
+      /--optimizer fully_reshardable converts a save of torch_dist to torch_dist, and this is torch_dist to dcp\. Leave it out/,
+    ],
+    [
+      'other names beside the optimizer',
+      [MEGATRON, '--to', 'torch_dist', '--optimizer', 'fully_reshardable', '--names', 'keep'],
+      undefined,
+      /option '--optimizer <sharding>' cannot be used with option '--names <spelling>'/,
     ],
     ['no format', [MEGATRON], undefined, /required option '--to <format>' not specified/],
   ])('refuses %s', async (_what, argv, changes, message) => {

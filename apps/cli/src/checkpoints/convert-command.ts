@@ -5,11 +5,13 @@ import {
   type ConversionPlan,
   CONVERTED_DTYPES,
   planConversion,
+  planFullyReshardable,
+  readKeptState,
   SPELLINGS,
   type SpellingName,
   volumeOf,
 } from '@coxswain/checkpoint';
-import { type ConversionOutcome, runConversion, sourceIdOf } from '@coxswain/checkpoint-store';
+import { type ConversionOutcome, runConversion, runReading, sourceIdOf } from '@coxswain/checkpoint-store';
 import { formatBytes, formatCount } from '@coxswain/units';
 import { type Command, Option } from 'commander';
 import { readFile } from 'node:fs/promises';
@@ -27,6 +29,7 @@ interface ConvertOptions extends StoreOptions {
   readonly modelConfig?: string;
   readonly ranks: number;
   readonly dtype?: keyof typeof CONVERTED_DTYPES;
+  readonly optimizer?: 'fully_reshardable';
   readonly plan?: boolean;
 }
 
@@ -79,6 +82,14 @@ export function addConvertCommand(checkpoint: Command, session: Session): void {
         Object.keys(CONVERTED_DTYPES),
       ),
     )
+    .addOption(
+      new Option(
+        '--optimizer <sharding>',
+        'of torch_dist: keep all of a save, and store its dp_reshardable optimizer so that every layout loads it',
+      )
+        .choices(['fully_reshardable'])
+        .conflicts(['names', 'modelConfig', 'dtype']),
+    )
     .option('--plan', 'show the plan; write nothing')
     .addHelpText('after', EXAMPLES)
     .action(async (source: string, target: string, options: ConvertOptions) => {
@@ -94,7 +105,8 @@ Examples:
   coxswain checkpoint convert outputs/checkpoint/step-1000 exported/step-1000 --to hugging-face --model-config llama/config.json
   coxswain checkpoint convert llama start/llama --to dcp --names torchtitan --ranks 8
   coxswain checkpoint convert llama start/llama/release --to torch_dist --ranks 8
-  coxswain checkpoint convert outputs/checkpoint/step-1000 weights/step-1000 --to safetensors --plan`;
+  coxswain checkpoint convert outputs/checkpoint/step-1000 weights/step-1000 --to safetensors --plan
+  coxswain checkpoint convert checkpoints/iter_0001000 converted/iter_0001000 --to torch_dist --optimizer fully_reshardable --ranks 8`;
 
 async function convert(session: Session, from: string, to: string, options: ConvertOptions): Promise<void> {
   const source = await openAndList(session, from, options, 'the directory of one save, such as checkpoint/step-1000');
@@ -137,13 +149,23 @@ async function planOf(
     level: 'V1',
     onBytes: () => undefined,
   });
-  const read = READ_FORMATS[format ?? ''];
+  if (format === undefined) throw new CliError(`${from} is no save. ${findings[0]?.sentence ?? ''}`);
+  const read = READ_FORMATS[format];
   if (state === undefined || read === undefined)
     throw new CliError(
-      `${from} is no save whose weights are converted here (format ${format ?? 'unknown'}; read are ${Object.keys(READ_FORMATS).join(', ')}). "coxswain checkpoint loads" says which converter it needs.`,
+      `${from} is no save whose weights are converted here (format ${format}; read are ${Object.keys(READ_FORMATS).join(', ')}). "coxswain checkpoint loads" says which converter it needs.`,
     );
   if (verdict === 'damaged' || verdict === 'incomplete' || verdict === 'suspect')
     throw new CliError(`${from} is ${verdict}: ${findings[0]?.sentence ?? ''} Use another save.`);
+  const warnings = findings.map(({ sentence }) => sentence);
+  if (options.optimizer !== undefined) {
+    if (options.to !== 'torch_dist' || format !== 'torch_dist')
+      throw new CliError(
+        `--optimizer ${options.optimizer} converts a save of torch_dist to torch_dist, and this is ${format} to ${options.to}. Leave it out to convert the weights alone.`,
+      );
+    const kept = await runReading(source.store, source.files, readKeptState(state, source.files, crc32));
+    return { plan: planFullyReshardable(state, { ranks: options.ranks, crc32, kept }), ...read, warnings };
+  }
   const plan = planConversion(state, {
     to: options.to,
     names: options.names ?? NAMES_OF[options.to],
@@ -153,7 +175,7 @@ async function planOf(
     dtype: options.dtype,
     crc32,
   });
-  return { plan, ...read, warnings: findings.map(({ sentence }) => sentence) };
+  return { plan, ...read, warnings };
 }
 
 async function configOf(
@@ -171,8 +193,12 @@ async function configOf(
   return own === undefined || own.bytes > MAX_CONFIG_BYTES ? undefined : await store.read(own.path, 0, own.bytes);
 }
 
-function readBytesOf({ tensors }: ConversionPlan): number {
-  return tensors.reduce((sum, { shape, sourceDtype }) => sum + volumeOf(shape) * (bytesOfDtype(sourceDtype) ?? 0), 0);
+function readBytesOf({ tensors, mustBeEqual }: ConversionPlan): number {
+  const compared = mustBeEqual.flatMap(({ one, other }) => [one, other]);
+  return [...tensors, ...compared].reduce(
+    (sum, { shape, sourceDtype }) => sum + volumeOf(shape) * (bytesOfDtype(sourceDtype) ?? 0),
+    0,
+  );
 }
 
 function summaryOf({ tensors, bytes, files, leftBehind, spellings }: ConversionPlan) {

@@ -1,4 +1,4 @@
-import { type Level, type SaveLook, type StoredFile, verifySave } from '@coxswain/checkpoint';
+import { LARGEST_METADATA_BYTES, type Level, type SaveLook, type StoredFile, verifySave } from '@coxswain/checkpoint';
 import { type ReadableStore, runReading } from '@coxswain/checkpoint-store';
 import { formatBytes } from '@coxswain/units';
 import { createHash } from 'node:crypto';
@@ -32,10 +32,13 @@ export async function verifyFiles(
   files: readonly StoredFile[],
   { level, onBytes }: { readonly level: Level; readonly onBytes: (bytes: number) => void },
 ): Promise<SaveLook> {
-  return await runReading(store, files, verifySave(files, { level, crc32, sha256: () => createHash('sha256') }), {
-    onBytes,
-    signal,
+  const look = verifySave(files, {
+    level,
+    crc32,
+    sha256: () => createHash('sha256'),
+    maxMetadataBytes: LARGEST_METADATA_BYTES,
   });
+  return await runReading(store, files, look, { onBytes, signal });
 }
 
 /** Counts bytes, and prints a line on standard error if the last one is long enough ago. */

@@ -1,7 +1,11 @@
 import {
+  LARGEST_METADATA_BYTES,
+  type LeftBehind,
+  leftBehindOf,
   ranksOfLayout,
   type ReshardLayout,
   type ReshardPlan,
+  reshardWorkers,
   sharesOf,
   tensorDim,
   UnplannableSave,
@@ -20,9 +24,11 @@ import { formatBytes, formatCount } from '@coxswain/units';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { wholeNumber } from '../options/whole-number.ts';
-import { columns } from '../output/output.ts';
+import { columns, render } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
+import { VERSION } from '../version.ts';
 import { progressOf } from './look-at-save.ts';
+import { CLAIM_MOUNT, reshardJob } from './reshard-job.ts';
 import { addStoreOptions, openAndList, openTarget, type StoreOptions, withStoreErrors } from './opened-store.ts';
 
 interface ReshardOptions extends StoreOptions {
@@ -31,6 +37,11 @@ interface ReshardOptions extends StoreOptions {
   readonly layout?: ReshardLayout;
   readonly worker?: { readonly index: number; readonly count: number };
   readonly plan?: boolean;
+  readonly job?: string;
+  readonly workers?: number;
+  readonly image: string;
+  readonly claim?: string;
+  readonly credentialsSecret?: string;
 }
 
 /** Adds `checkpoint reshard`, which divides a save anew. */
@@ -52,6 +63,11 @@ export function addReshardCommand(checkpoint: Command, session: Session): void {
     )
     .option('--plan', 'show the plan; write nothing')
     .option('--worker <index/count>', 'do only the share of this worker, such as 0/4', workerOf)
+    .option('--job <name>', 'print an indexed Job of Kubernetes whose workers do it together; write nothing')
+    .option('--workers <count>', 'with --job: workers; default: as many as take ten minutes', ranksOf)
+    .option('--image <name>', 'with --job: image of this program', `coxswain/cli:${VERSION}`)
+    .option('--claim <name>', 'with --job: claim that holds source and target, which are paths in it')
+    .option('--credentials-secret <name>', 'with --job: Secret with the credentials of the buckets')
     .addHelpText('after', EXAMPLES)
     .action(async (source: string, target: string, options: ReshardOptions) => {
       await withReshardErrors(() => reshard(session, source, target, options));
@@ -65,7 +81,8 @@ interrupted goes on where it was.
 Examples:
   coxswain checkpoint reshard outputs/checkpoint/step-1000 resharded/step-1000 --ranks 768
   coxswain checkpoint reshard outputs/checkpoint/step-1000 resharded/step-1000 --ranks 768 --plan
-  coxswain checkpoint reshard outputs/checkpoint/step-1000 resharded/step-1000 --layout tp=4,pp=32,fsdp=2`;
+  coxswain checkpoint reshard outputs/checkpoint/step-1000 resharded/step-1000 --layout tp=4,pp=32,fsdp=2
+  coxswain checkpoint reshard s3://training/step-1000 s3://training/resharded --ranks 768 --job reshard-1000 | kubectl apply -f -`;
 
 const MAX_RANKS = 100_000;
 
@@ -84,7 +101,9 @@ function layoutOf(text: string): ReshardLayout {
     const field = DEGREES.get(name);
     const degree = Number(ways);
     if (field === undefined || !(degree >= 1 && degree <= MAX_RANKS))
-      throw new InvalidArgumentError(`It is a list of ${[...DEGREES.keys()].join(', ')}, such as tp=4,pp=32,fsdp=2.`);
+      throw new InvalidArgumentError(
+        `It is a list of ${[...DEGREES.keys()].join(', ')}, each a number from 1 to ${String(MAX_RANKS)}, such as tp=4,pp=32,fsdp=2; ${JSON.stringify(part)} is none of them.`,
+      );
     layout[field] = degree;
   }
   if (ranksOfLayout(layout) > MAX_RANKS) throw new InvalidArgumentError(`It has more than ${String(MAX_RANKS)} ranks.`);
@@ -103,9 +122,16 @@ function workerOf(text: string): { readonly index: number; readonly count: numbe
   throw new InvalidArgumentError('It is INDEX/COUNT, such as 0/4; the first worker has index 0.');
 }
 
+const SOURCE = 'the directory of one save, such as checkpoint/step-1000';
+
 async function reshard(session: Session, from: string, to: string, options: ReshardOptions): Promise<void> {
-  const source = await openAndList(session, from, options, 'the directory of one save, such as checkpoint/step-1000');
-  const planned = await planSave(source.store, source.files, { ...targetOf(options), signal: session.signal });
+  if (options.job !== undefined) return await showJob(session, from, to, { ...options, job: options.job });
+  const source = await openAndList(session, from, options, SOURCE);
+  const planned = await planSave(source.store, source.files, {
+    ...targetOf(options),
+    signal: session.signal,
+    maxMetadataBytes: LARGEST_METADATA_BYTES,
+  });
   if (options.plan === true) {
     session.show(summaryOf(planned.plan, options), planText);
     return;
@@ -124,7 +150,92 @@ async function reshard(session: Session, from: string, to: string, options: Resh
     onUnchecked: (bytes) => (uncheckedBytes += bytes),
     ...(options.worker === undefined ? {} : { worker: options.worker }),
   });
-  session.show({ ...outcome, bytes: progress.readBytes(), uncheckedBytes }, (done) => doneText(done, to));
+  session.show({ ...outcome, bytes: progress.readBytes(), uncheckedBytes, ofRanks: ofRanks(planned.plan) }, (done) =>
+    doneText(done, to),
+  );
+}
+
+async function showJob(
+  session: Session,
+  from: string,
+  to: string,
+  options: ReshardOptions & { readonly job: string },
+): Promise<void> {
+  const target = targetOf(options);
+  const outside = [from, to].find((place) => !isBucket(place));
+  if (outside !== undefined && options.claim === undefined)
+    throw new CliError(
+      `Pods do not see ${outside}. Name the claim that holds it: --claim NAME. Source and target are then paths in the claim.`,
+    );
+  await requireApart(inPod(from), inPod(to));
+  const size = isBucket(from) ? await sizeOf(session, from, options) : undefined;
+  const workers = options.workers ?? (size && reshardWorkers(size.bytes));
+  if (workers === undefined)
+    throw new CliError(`The size of ${from} cannot be read here, because it is in a claim. Name --workers COUNT.`);
+  const { layout, region, claim, credentialsSecret } = options;
+  const ranks = 'ranks' in target ? target.ranks : ranksOfLayout(target.layout);
+  const job = reshardJob({
+    ...{ name: options.job, image: options.image, workers },
+    command: [
+      'checkpoint',
+      'reshard',
+      inPod(from),
+      inPod(to),
+      ...(layout === undefined ? ranksArguments(options) : layoutArguments(layout)),
+    ],
+    memory: { ranks, chunks: size?.chunks ?? LARGEST_CHUNKS, isBucket: isBucket(to) },
+    environment: bucketVariables(session, region),
+    ...(claim === undefined ? {} : { claim }),
+    ...(credentialsSecret === undefined ? {} : { credentialsSecret }),
+  });
+  const format = session.outputFormat();
+  session.print(render(job, format === 'table' ? 'yaml' : format, () => ''));
+}
+
+/** Of a save that cannot be read here: as many as 405B parameters with the moments of Adam have. */
+const LARGEST_CHUNKS = { read: 3.5e6, written: 2.6e6 };
+
+async function sizeOf(
+  session: Session,
+  from: string,
+  options: ReshardOptions,
+): Promise<{ readonly bytes: number; readonly chunks: { readonly read: number; readonly written: number } }> {
+  const { store, files } = await openAndList(session, from, options, SOURCE);
+  const { plan } = await planSave(store, files, {
+    ...targetOf(options),
+    signal: session.signal,
+    maxMetadataBytes: LARGEST_METADATA_BYTES,
+  });
+  const chunks = { read: 0, written: 0 };
+  for (const piece of plan.pieces) {
+    chunks.read += piece.chunks.read;
+    chunks.written += piece.chunks.written;
+  }
+  return { bytes: plan.bytes, chunks };
+}
+
+function isBucket(place: string): boolean {
+  return place.startsWith('s3://');
+}
+
+/** Where a pod of the Job finds it. */
+function inPod(place: string): string {
+  return isBucket(place) ? place : `${CLAIM_MOUNT}/${place.replace(/^\/+/, '')}`;
+}
+
+function ranksArguments({ ranks = 1, divide }: ReshardOptions): readonly string[] {
+  return ['--ranks', String(ranks), '--divide', divide];
+}
+
+function layoutArguments({ tensor, pipeline, shard }: ReshardLayout): readonly string[] {
+  return ['--layout', `tp=${String(tensor)},pp=${String(pipeline)},fsdp=${String(shard)}`];
+}
+
+/** Those that say where the store is. Credentials come from the Secret. */
+function bucketVariables({ env }: Session, region: string | undefined): Readonly<Record<string, string>> {
+  const names = ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL', 'AWS_REGION', 'AWS_DEFAULT_REGION'];
+  const known = names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));
+  return { ...Object.fromEntries(known), ...(region === undefined ? {} : { AWS_REGION: region }) };
 }
 
 function targetOf({ ranks, divide, layout }: ReshardOptions): ReshardTarget {
@@ -163,9 +274,27 @@ function summaryOf(plan: ReshardPlan, { layout, worker }: ReshardOptions) {
       chunksRead: chunks.read,
       chunksWritten: chunks.written,
     })),
+    ofRanks: ofRanks(plan),
     ...(shares && { workerBytes: shares.map((share) => share.reduce((sum, { bytes }) => sum + bytes, 0)) }),
     ...(layout !== undefined && layout.tensor > 1 && { undividedMatrices: undividedMatrices(plan) }),
   };
+}
+
+/** Objects that engines store for each rank, by sort. They are copied as they are: only the engine can divide them. */
+function ofRanks({ pieces }: ReshardPlan): readonly LeftBehind[] {
+  const objects = pieces.flatMap((piece) => piece.objects.map(({ object }) => object));
+  return leftBehindOf({ tensors: [], objects }).filter(({ what }) => OF_RANKS.includes(what));
+}
+
+const OF_RANKS: readonly string[] = ['position in the data', 'random states'];
+
+function ofRanksText(kept: readonly LeftBehind[]): string {
+  return kept
+    .map(
+      ({ what, count, examples }) =>
+        `\nKept as the ranks that saved it stored it, ${what}: ${examples.join(', ')}${count > examples.length ? ` and ${String(count - examples.length)} more` : ''}. At another number of data-parallel ranks an engine can refuse it, or starts without it.`,
+    )
+    .join('');
 }
 
 /** Matrices that tensor-parallel ranks are planned to store whole, because their names do not say how they are divided. */
@@ -177,7 +306,13 @@ function undividedMatrices({ pieces }: ReshardPlan): readonly string[] {
 
 const MAX_ROWS = 20;
 
-function planText({ bytes, pieces, workerBytes, undividedMatrices = [] }: ReturnType<typeof summaryOf>): string {
+function planText({
+  bytes,
+  pieces,
+  ofRanks: kept,
+  workerBytes,
+  undividedMatrices = [],
+}: ReturnType<typeof summaryOf>): string {
   const rows = pieces
     .slice(0, MAX_ROWS)
     .map((piece, index) => [
@@ -201,7 +336,7 @@ function planText({ bytes, pieces, workerBytes, undividedMatrices = [] }: Return
         ]),
     'Nothing was written: leave out --plan to write the save.',
   ];
-  return `${table}${more}\n\n${formatBytes(bytes)} are read once and written once. ${notes.join(' ')}`;
+  return `${table}${more}\n\n${formatBytes(bytes)} are read once and written once. ${notes.join(' ')}${ofRanksText(kept)}`;
 }
 
 function doneText(
@@ -211,7 +346,12 @@ function doneText(
     others,
     bytes,
     uncheckedBytes,
-  }: ReshardOutcome & { readonly bytes: number; readonly uncheckedBytes: number },
+    ofRanks: kept,
+  }: ReshardOutcome & {
+    readonly bytes: number;
+    readonly uncheckedBytes: number;
+    readonly ofRanks: readonly LeftBehind[];
+  },
   to: string,
 ): string {
   const found = pieces.found === 0 ? '' : `; already there: ${String(pieces.found)}`;
@@ -222,6 +362,6 @@ function doneText(
       : ` ${formatBytes(uncheckedBytes)} have no CRC-32 in the source, so nothing was compared.`;
   const read = `${formatBytes(bytes)} read, ${formatCount(pieces.done, 'piece')} written${found}${beside}.${unchecked}`;
   return isComplete
-    ? `The save in ${to} is complete: ${read}`
+    ? `The save in ${to} is complete: ${read}${ofRanksText(kept)}`
     : `This worker finished its share: ${read} Other workers are still missing pieces.`;
 }

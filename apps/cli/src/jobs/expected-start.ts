@@ -7,7 +7,7 @@ const RESTS_ON: Readonly<Record<NonNullable<QueueStart['restsOn']>, string>> = {
   Measured: 'It rests on measured step times.',
   Predicted: 'It rests on step times that the planner predicted.',
   MaxRuntime: 'It rests on the time limit of a job.',
-  Assumed: 'It is assumed, because nothing is known of the end of a job that runs.',
+  Assumed: 'It is assumed, because the end of a running job is not known.',
 };
 
 /** When a job is expected to start, what binds it and which changes would help; nothing for a job that does not wait for GPUs. */

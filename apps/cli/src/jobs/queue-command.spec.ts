@@ -63,6 +63,11 @@ describe('coxswain queue', () => {
 
   it.each<[string, Partial<Queue>, RegExp]>([
     ['says that no job waits', { waitingJobs: 0, items: [] }, /^No job waits for GPUs\. 8 of 128 GPUs are free\.$/],
+    [
+      'counts one free GPU as one',
+      { waitingJobs: 0, items: [], freeGpus: 1 },
+      /^No job waits for GPUs\. 1 of 128 GPUs is free\.$/,
+    ],
     ['says why no start is predicted', { problem: 'No nodes.' }, /\nNo start is predicted: No nodes\.\n/],
     ['says that more jobs wait', { hasMore: true }, /\n2 jobs are listed; --limit 2000 lists more\.$/],
   ])('%s', async (_sentence, changes, want) => {

@@ -46,7 +46,7 @@ const queueColumns = ({ asOf }: Queue): readonly FittedColumn<QueueJob>[] => [
 
 function queueText(queue: Queue, widthColumns: number | undefined): string {
   const { items, waitingJobs, waitingGpus, freeGpus, totalGpus, problem, hasMore, windows } = queue;
-  const free = `${freeGpus} of ${formatCount(totalGpus, 'GPU')} are free.`;
+  const free = `${freeGpus} of ${formatCount(totalGpus, 'GPU')} ${freeGpus === 1 ? 'is' : 'are'} free.`;
   if (waitingJobs === 0) return [`No job waits for GPUs. ${free}`, ...windows.map(windowLine)].join('\n');
   return [
     `${formatCount(waitingJobs, 'job')} ${waitingJobs === 1 ? 'waits' : 'wait'} for ${formatCount(waitingGpus, 'GPU')}; ${free}`,

@@ -26,6 +26,8 @@ const ended = (incarnation: number, changes: object = {}) => ({
   ...changes,
 });
 
+const AT = '2026-01-01T00:01:00Z';
+
 describe('an attempt of a job', () => {
   it('is none before the first', () => {
     expect(textOf(table())).toBe('Not started yet.');
@@ -33,7 +35,8 @@ describe('an attempt of a job', () => {
 
   it.each<[string, Partial<Attempt>, readonly string[]]>([
     ['is being placed', { stage: 'Creating' }, ['1', 'Being placed', 'from scratch', 'tp2 x dp2']],
-    ['is running', { stage: 'Released' }, ['1', 'Running', 'from scratch', 'tp2 x dp2']],
+    ['has pods, and no rank runs yet', { stage: 'Released' }, ['1', 'Starting', 'from scratch', 'tp2 x dp2']],
+    ['is running', { stage: 'Released', runningAt: AT }, ['1', 'Running', 'from scratch', 'tp2 x dp2']],
     ['is stopping', { stage: 'Stopping' }, ['1', 'Stopping', 'from scratch', 'tp2 x dp2']],
     [
       'is in a stage of a newer server',
@@ -54,7 +57,11 @@ describe('an attempt of a job', () => {
     ],
     [
       'runs on its own layout',
-      { epoch: 7, layout: { tensorParallelDegree: 1, pipelineParallelDegree: 4, dataParallelDegree: 1 } },
+      {
+        epoch: 7,
+        runningAt: AT,
+        layout: { tensorParallelDegree: 1, pipelineParallelDegree: 4, dataParallelDegree: 1 },
+      },
       ['7', 'Running', 'from scratch', 'pp4'],
     ],
   ])('%s', (_sentence, changes, want) => {
@@ -74,7 +81,11 @@ describe('an attempt of a job', () => {
   });
 
   it('stands above the earlier ones', () => {
-    const node = table({ epoch: 1, outcome: 'Failed' }, { epoch: 2, outcome: 'Suspended' }, { epoch: 3 });
+    const node = table(
+      { epoch: 1, outcome: 'Failed' },
+      { epoch: 2, outcome: 'Suspended' },
+      { epoch: 3, runningAt: AT },
+    );
     expect(rowsOf(node).map(([name, words]) => `${name} ${words}`)).toEqual(['3 Running', '2 Suspended', '1 Failed']);
   });
 });
@@ -82,6 +93,7 @@ describe('an attempt of a job', () => {
 describe('an attempt whose ranks restarted in their pods', () => {
   const restarted: Partial<Attempt> = {
     epoch: 2,
+    runningAt: AT,
     incarnation: 3,
     resumedFrom: { checkpoint: 'c', step: 40 },
     incarnations: [

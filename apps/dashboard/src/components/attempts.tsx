@@ -11,6 +11,11 @@ const STAGE_WORDS: Readonly<Record<Attempt['stage'], string>> = {
   Ended: 'Ended',
 };
 
+/** Its ranks run only once each of them has been started. */
+function stageWords({ stage, runningAt }: Attempt): string {
+  return stage === 'Released' && runningAt === undefined ? 'Starting' : meaningOf(STAGE_WORDS, stage);
+}
+
 interface RunRowProps {
   readonly attempt: Attempt;
   /** The attempt itself, for its last incarnation, or an earlier one. */
@@ -66,7 +71,7 @@ export function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }
         {[...attempts].reverse().map((attempt) => (
           <Fragment key={attempt.epoch}>
             <RunRow attempt={attempt} run={attempt}>
-              {attempt.outcome ?? meaningOf(STAGE_WORDS, attempt.stage)}
+              {attempt.outcome ?? stageWords(attempt)}
             </RunRow>
             {[...(attempt.incarnations ?? [])].reverse().map((ended) => (
               <RunRow key={ended.incarnation} attempt={attempt} run={ended}>

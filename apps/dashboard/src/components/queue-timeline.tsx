@@ -1,18 +1,18 @@
-import type { Queue, QueueEvent } from '@coxswain/api-types';
+import type { Queue, QueueEvent, QueueWindow } from '@coxswain/api-types';
 import { formatCount } from '@coxswain/units';
 import { type ReactNode, useState } from 'react';
 import { dayBar, dayHours } from '../queue/day-bar.ts';
-import { intervalWords, restsOnWords, untilWords } from '../queue/queue-words.ts';
+import { closedWords, intervalWords, restsOnWords, untilWords, windowWords } from '../queue/queue-words.ts';
 import { QueueJobCell } from './queue-job.tsx';
 
 const FEW_EVENTS = 12;
 
-/** What is expected in the next day: jobs that end and jobs that start. */
+/** What is expected in the next day: jobs that end, jobs that start, and windows in which nodes are closed. */
 export function QueueTimeline({ queue }: { readonly queue: Queue }): ReactNode {
   const [isWhole, setWhole] = useState(false);
-  const { timeline, hasMoreEvents } = queue;
-  if (timeline.length === 0)
-    return <p className="empty">No job is expected to end or to start in the next 24 hours.</p>;
+  const { hasMoreEvents } = queue;
+  const rows = rowsOf(queue);
+  if (rows.length === 0) return <p className="empty">No job is expected to end or to start in the next 24 hours.</p>;
   return (
     <>
       <table className="jobs queue-timeline">
@@ -20,27 +20,70 @@ export function QueueTimeline({ queue }: { readonly queue: Queue }): ReactNode {
           <tr>
             <th>When</th>
             <th>What</th>
-            <th>Job</th>
+            <th>Job or window</th>
             <th className="day">
               <Hours queue={queue} />
             </th>
           </tr>
         </thead>
         <tbody>
-          {(isWhole ? timeline : timeline.slice(0, FEW_EVENTS)).map((event, index) => (
-            <EventRow key={`${index} ${event.at}`} event={event} queue={queue} />
-          ))}
+          {(isWhole ? rows : rows.slice(0, FEW_EVENTS)).map(({ at, event, window }, index) =>
+            event === undefined ? (
+              <WindowRow key={`${index} ${at}`} window={window} queue={queue} />
+            ) : (
+              <EventRow key={`${index} ${at}`} event={event} queue={queue} />
+            ),
+          )}
         </tbody>
       </table>
-      {timeline.length > FEW_EVENTS && (
+      {rows.length > FEW_EVENTS && (
         <p className="more">
           <button type="button" onClick={() => setWhole(!isWhole)}>
-            {isWhole ? 'Show fewer events' : `Show all ${timeline.length} events`}
+            {isWhole ? 'Show fewer events' : `Show all ${rows.length} events`}
           </button>
           {isWhole && hasMoreEvents && <span className="hint"> Later events are left out.</span>}
         </p>
       )}
     </>
+  );
+}
+
+type Row = { readonly at: string } & (
+  | { readonly event: QueueEvent; readonly window?: undefined }
+  | { readonly event?: undefined; readonly window: QueueWindow }
+);
+
+/** Events, and windows of the next day, the first to come first. */
+function rowsOf({ asOf, timeline, timelineUntil, windows }: Queue): readonly Row[] {
+  const events = timeline.map((event): Row => ({ at: event.at, event }));
+  const inDay = windows.filter(({ from, until }) => from < timelineUntil && until > asOf);
+  const ofWindows = inDay.map((window): Row => ({ at: window.from < asOf ? asOf : window.from, window }));
+  return [...ofWindows, ...events].toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at));
+}
+
+function WindowRow({ window, queue }: { readonly window: QueueWindow; readonly queue: Queue }): ReactNode {
+  const { from, until, nodes } = window;
+  const day = { from: queue.asOf, until: queue.timelineUntil };
+  const { left, width, isOpen } = dayBar({ at: from, earliest: from, latest: until }, day);
+  const words = closedWords(window, queue.asOf);
+  return (
+    <tr>
+      <td className="nowrap">
+        <time dateTime={from} title={new Date(from).toLocaleString()}>
+          {untilWords(from, queue.asOf)}
+        </time>
+      </td>
+      <td className="nowrap">
+        <span className="held">closes {formatCount(nodes, 'node')}</span>
+      </td>
+      <td className="name">{windowWords(window)}</td>
+      <td className="day" title={words}>
+        <div className="day-bar">
+          <span className={`closed${isOpen ? ' open' : ''}`} style={{ left: `${left}%`, width: `${width}%` }} />
+        </div>
+        <small>{words}</small>
+      </td>
+    </tr>
   );
 }
 

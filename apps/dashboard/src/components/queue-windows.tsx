@@ -1,20 +1,20 @@
 import type { Queue, QueueWindow } from '@coxswain/api-types';
 import { formatCount } from '@coxswain/units';
 import type { ReactNode } from 'react';
-import { untilWords, windowWords } from '../queue/queue-words.ts';
+import { closedWords, untilWords, windowWords } from '../queue/queue-words.ts';
 import { Time } from './time.tsx';
 
 /** Times in which nodes are out of service, or kept for a project. */
 export function QueueWindows({ queue: { windows, asOf } }: { readonly queue: Queue }): ReactNode {
   return (
-    <table>
+    <table className="jobs">
       <thead>
         <tr>
           <th>Window</th>
+          <th className="number">Nodes</th>
           <th>Begins</th>
           <th>From</th>
           <th>Until</th>
-          <th className="number">Nodes</th>
         </tr>
       </thead>
       <tbody>
@@ -29,15 +29,17 @@ export function QueueWindows({ queue: { windows, asOf } }: { readonly queue: Que
 function WindowRow({ window, asOf }: { readonly window: QueueWindow; readonly asOf: string }): ReactNode {
   return (
     <tr>
-      <td>{windowWords(window)}</td>
-      <td className="nowrap">{untilWords(window.from, asOf)}</td>
-      <td className="nowrap">
+      <td className="name">{windowWords(window)}</td>
+      <td className="number nowrap">{formatCount(window.nodes, 'node')}</td>
+      <td>
+        {untilWords(window.from, asOf)} <small>{closedWords(window, asOf)}</small>
+      </td>
+      <td className="detail nowrap">
         <Time at={window.from} />
       </td>
-      <td className="nowrap">
+      <td className="detail nowrap">
         <Time at={window.until} />
       </td>
-      <td className="number">{formatCount(window.nodes, 'node')}</td>
     </tr>
   );
 }

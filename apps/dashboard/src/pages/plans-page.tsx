@@ -1,70 +1,49 @@
-import type { AccuracyFigures, AccuracyGroup, MeasuredPrediction } from '@coxswain/api-types';
+import type { AccuracyFigures, AccuracyGroup, MeasuredPrediction, PlanAccuracy } from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
-import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import { Link } from 'wouter';
+import { ProjectReport } from '../components/project-report.tsx';
 import { PredictionScatter } from '../components/prediction-scatter.tsx';
-import { projectsOf } from '../projects-of.ts';
-import { useSession } from '../session.tsx';
 import { formatMs, signedPercent } from '../step-time.ts';
-
-const REFRESH_MS = 10_000;
 
 /** How the planner's predictions came true, over all jobs of a project, or of every one for administrators. */
 export function PlansPage(): ReactNode {
-  const { api, me } = useSession();
-  const projects = projectsOf(me);
-  const [project = '-', setProject] = useState(projects[0]);
-  const { data, error, isPending } = useQuery({
-    queryKey: ['plan accuracy', project],
-    refetchInterval: REFRESH_MS,
-    queryFn: () => api.planAccuracy(project),
-  });
+  return (
+    <ProjectReport
+      title="Predictions"
+      introduction={
+        <p className="sentence">
+          The planner predicts the time of a step before a job starts; the median of the steps that were run stands
+          beside it.
+        </p>
+      }
+      what="plan accuracy"
+      read={(api, project) => api.planAccuracy(project)}
+      whileReading="Reading predictions…"
+    >
+      {(accuracy) => <Predictions accuracy={accuracy} />}
+    </ProjectReport>
+  );
+}
+
+function Predictions({ accuracy: { overall, groups, items } }: { readonly accuracy: PlanAccuracy }): ReactNode {
+  if (overall.n === 0) return <p className="empty">No job has both a predicted and a measured step time yet.</p>;
   return (
     <>
-      <title>Predictions · Coxswain</title>
-      <div className="title">
-        <h1>Predictions</h1>
-        {projects.length > 1 && (
-          <label className="actions">
-            <span className="hint">Project</span>
-            <select value={project} onChange={(event) => setProject(event.target.value)}>
-              {projects.map((name) => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
-          </label>
-        )}
+      <div className="columns">
+        <section className="panel">
+          <h2>Predicted against measured</h2>
+          <PredictionScatter items={items} />
+        </section>
+        <section className="panel scroll">
+          <h2>Prediction error</h2>
+          <AccuracyTable overall={overall} groups={groups} />
+        </section>
       </div>
-      <p className="sentence">
-        The planner predicts the time of a step before a job starts; the median of the steps that were run stands beside
-        it.
-      </p>
-      {error !== null && (
-        <p className="problem" role="alert">
-          {error.message}
-        </p>
-      )}
-      {isPending && <p className="waiting">Reading predictions…</p>}
-      {data?.overall.n === 0 && <p className="empty">No job has both a predicted and a measured step time yet.</p>}
-      {data !== undefined && data.overall.n > 0 && (
-        <>
-          <div className="columns">
-            <section className="panel">
-              <h2>Predicted against measured</h2>
-              <PredictionScatter items={data.items} />
-            </section>
-            <section className="panel scroll">
-              <h2>Prediction error</h2>
-              <AccuracyTable overall={data.overall} groups={data.groups} />
-            </section>
-          </div>
-          <section className="panel scroll">
-            <h2>Jobs</h2>
-            <JobTable items={data.items} />
-          </section>
-        </>
-      )}
+      <section className="panel scroll">
+        <h2>Jobs</h2>
+        <JobTable items={items} />
+      </section>
     </>
   );
 }

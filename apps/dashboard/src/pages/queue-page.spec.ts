@@ -22,6 +22,7 @@ const event: QueueEvent = { kind: 'End', job: null, gpus: 512, ...start, nodesHe
 const starts = {
   ...{ count: 0, medianErrorSeconds: null, p90ErrorSeconds: null, medianErrorPct: null, p90ErrorPct: null, items: [] },
 };
+const WINDOW = { kind: 'Maintenance', name: 'firmware', project: null, nodes: 3 } as const;
 const USE = { project: 'research', heldGpus: 96, waitingJobs: 1, waitingGpus: 1_024, quotaGpus: 128 };
 const queue = (changes: Partial<Queue> = {}): Queue => ({
   ...{ asOf: AS_OF, totalGpus: 2_048, freeGpus: 8, waitingJobs: 2, waitingGpus: 1_032, oldestWaitSeconds: 10_800 },
@@ -62,7 +63,20 @@ it.each<[string, unknown, string]>([
     queue({
       windows: [{ kind: 'Project', name: null, project: null, from: start.at, until: start.latest, nodes: 3 }],
     }),
-    'kept for a project in 2 h 0 min',
+    'kept for a project 3 nodes in 2 h 0 min for 1 h 0 min',
+  ],
+  [
+    'has a window in the next day',
+    queue({ timeline: [], windows: [{ ...WINDOW, from: start.at, until: start.latest }] }),
+    'in 2 h 0 min closes 3 nodes firmware: maintenance for 1 h 0 min',
+  ],
+  [
+    'has no window of a later day in the next day',
+    queue({
+      timeline: [],
+      windows: [{ ...WINDOW, from: '2026-01-12T00:00:00.000Z', until: '2026-01-13T00:00:00.000Z' }],
+    }),
+    'No job is expected to end or to start in the next 24 hours.',
   ],
   ['has use against quota', queue(), 'research 96 of 128'],
   ['has use without a quota', queue({ use: [{ ...USE, quotaGpus: null }] }), 'research 96 no quota'],
@@ -88,6 +102,13 @@ it.each<[string, unknown, string]>([
 
 it('links to jobs that the person may see', () => {
   expect(attributesOf(page(queue()), 'href')).toEqual([`/projects/research/jobs/${job.id}`]);
+});
+
+it('puts windows among the events, the first to come first, and where they are in the day', () => {
+  const windows = [{ ...WINDOW, from: '2026-01-09T20:00:00.000Z', until: '2026-01-10T06:00:00.000Z' }];
+  const shown = page(queue({ windows }));
+  expect(textOf(shown)).toMatch(/now closes 3 nodes .* in 2 h 0 min frees 512 GPUs/);
+  expect(markupOf(shown)).toContain('left:0%;width:25%');
 });
 
 it('puts intervals where they are in the day', () => {

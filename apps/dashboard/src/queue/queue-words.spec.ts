@@ -1,6 +1,7 @@
 import type { PastStarts, Queue, QueueUse } from '@coxswain/api-types';
 import { dayBar, dayHours } from './day-bar.ts';
 import {
+  closedWords,
   errorWords,
   intervalWords,
   pastStartsSentence,
@@ -92,11 +93,23 @@ it.each<[string, string, string]>([
     'firmware: kept for project a',
   ],
   ['a window of another project', windowWords({ ...window, kind: 'Project', name: null }), 'kept for a project'],
+  ['a window to come', closedWords({ from: at(2), until: at(5) }, AS_OF), 'for 3 h 0 min'],
+  ['a window that has begun', closedWords({ from: at(-2), until: at(5) }, AS_OF), 'for 5 h 0 min'],
   ['use without a quota', useWords({ ...use, quotaGpus: null }), '96'],
   [
     'past starts',
+    pastStartsSentence({ ...starts, count: 30 }),
+    '30 starts in the last 30 days. Half were within 1 min 0 s of the expected time, 9 of 10 within 1 h 0 min (20 % of the expected wait).',
+  ],
+  [
+    'few past starts',
     pastStartsSentence(starts),
-    '3 starts in the last 30 days. Half were within 1 min 0 s of the expected time, 9 of 10 within 1 h 0 min (20 % of the expected wait).',
+    '3 starts in the last 30 days. Half were within 1 min 0 s of the expected time, all within 1 h 0 min (20 % of the expected wait).',
+  ],
+  [
+    'one past start',
+    pastStartsSentence({ ...starts, count: 1 }),
+    '1 start in the last 30 days, within 1 h 0 min of the expected time (20 % of the expected wait).',
   ],
   [
     'no past starts',

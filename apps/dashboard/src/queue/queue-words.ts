@@ -6,7 +6,7 @@ const RESTS_ON: Readonly<Record<NonNullable<QueueStart['restsOn']>, string>> = {
   Measured: 'from measured steps',
   Predicted: 'from predicted steps',
   MaxRuntime: 'from a time limit',
-  Assumed: 'assumed: nothing is known of the job that runs',
+  Assumed: 'because the end of a running job is not known',
 };
 
 /** What the times rest on. */
@@ -43,6 +43,11 @@ export function windowWords({ kind, name, project }: QueueWindow): string {
   return name === null ? 'kept for a project' : `${name}: kept for project ${project ?? ''}`;
 }
 
+/** `for 2 h 0 min`: how long the nodes of the window are closed from now on. */
+export function closedWords({ from, until }: Pick<QueueWindow, 'from' | 'until'>, asOf: string): string {
+  return `for ${formatDuration(Date.parse(until) - Math.max(Date.parse(from), Date.parse(asOf)))}`;
+}
+
 /** `96 of 128`, or without a quota `96`. */
 export function useWords({ heldGpus, quotaGpus }: QueueUse): string {
   return quotaGpus === null
@@ -55,7 +60,12 @@ export function pastStartsSentence({ count, medianErrorSeconds, p90ErrorSeconds,
   if (medianErrorSeconds === null || p90ErrorSeconds === null)
     return 'No job for which nodes were held has started in the last 30 days.';
   const share = p90ErrorPct === null ? '' : ` (${p90ErrorPct.toFixed(0)} % of the expected wait)`;
-  return `${formatCount(count, 'start')} in the last 30 days. Half were within ${formatDuration(medianErrorSeconds * 1_000)} of the expected time, 9 of 10 within ${formatDuration(p90ErrorSeconds * 1_000)}${share}.`;
+  const within = (seconds: number): string => `within ${formatDuration(seconds * 1_000)}`;
+  const starts = `${formatCount(count, 'start')} in the last 30 days`;
+  if (count === 1) return `${starts}, ${within(p90ErrorSeconds)} of the expected time${share}.`;
+  // Of fewer than ten, the figure for nine of ten is the largest.
+  const most = count < 10 ? 'all' : '9 of 10';
+  return `${starts}. Half were ${within(medianErrorSeconds)} of the expected time, ${most} ${within(p90ErrorSeconds)}${share}.`;
 }
 
 /** `4 min later`, `12 min earlier`, `on time`. */

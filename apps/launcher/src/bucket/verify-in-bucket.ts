@@ -1,7 +1,6 @@
 /** Verifies a save where it is in its bucket: it reads ranges of objects, and downloads no file that the level does not need. */
 import { createHash } from 'node:crypto';
 import { relative } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { POD_PATHS, type VerificationLevel } from '@coxswain/api-types';
 import {
@@ -12,10 +11,11 @@ import {
   type StoredFile,
   verifySave,
 } from '@coxswain/checkpoint';
-import { type CheckpointStore, runReading, StoreError } from '@coxswain/checkpoint-store';
+import { type CheckpointStore, runReading } from '@coxswain/checkpoint-store';
 import type { AdoptedInspection } from '../checkpoints/inspect-adopted.ts';
 import { checkRoom, inspectionOf, isBroken, type SaveInspection } from '../checkpoints/inspect-save.ts';
-import { messageOf, pauseAfter } from './bucket-saves.ts';
+import { messageOf } from './bucket-saves.ts';
+import { retryUnreachable } from './retry-unreachable.ts';
 
 /** A save as a worker is asked about it. */
 export interface SaveInBucket {
@@ -28,30 +28,26 @@ export interface SaveInBucket {
 type Found = SaveInspection & Partial<AdoptedInspection>;
 
 const MAX_MANIFEST_BYTES = 64 << 20;
-/** A store that restarts is back within a minute. */
-const MOST_TRIES = 6;
 
 /** Rejects if the save cannot be read: the store does not answer, or the manifest is not the recorded one. Then nothing proves anything of the save. */
 export async function verifyInBucket(
   store: CheckpointStore,
   { directory, manifestSha256 }: SaveInBucket,
-  { level, pause = delay }: { readonly level: VerificationLevel; readonly pause?: (ms: number) => Promise<unknown> },
+  { level, pause }: { readonly level: VerificationLevel; readonly pause?: (ms: number) => Promise<unknown> },
 ): Promise<Found> {
   const folder = relative(POD_PATHS.checkpoints, directory);
   const verify = (): Promise<Found> =>
     manifestSha256 === undefined
       ? verifyAdopted(store, folder, level)
       : verifyOwn(store, { folder, manifestSha256 }, level);
-  for (let tried = 1; ; tried++) {
-    try {
+  try {
+    return await retryUnreachable(async () => {
       const found = await verify();
       // An object can be replaced while it is read.
       return isBroken(found.verification) ? await verify() : found;
-    } catch (error) {
-      if (!(error instanceof StoreError) || error.kind !== 'Unreachable' || tried === MOST_TRIES)
-        throw new Error(messageOf(error), { cause: error });
-      await pause(pauseAfter(tried));
-    }
+    }, pause);
+  } catch (error) {
+    throw new Error(messageOf(error), { cause: error });
   }
 }
 

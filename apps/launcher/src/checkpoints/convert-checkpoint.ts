@@ -16,6 +16,27 @@ const MAX_MESSAGE_CHARACTERS = 512;
 const PROGRESS_MS = 10_000;
 const STOPPED = 128 + constants.signals.SIGTERM;
 
+/** A save, and where what it is converted to belongs. */
+interface ConvertedPlaces {
+  readonly source: string;
+  readonly target: string;
+}
+
+/** Folders of a bucket. */
+export interface FoldersInBucket extends ConvertedPlaces {
+  /** Of the manifest of the source. */
+  readonly manifestSha256: string;
+}
+
+/** What a conversion in a bucket needs of the one between directories. */
+export interface WorkInBucket extends Pick<ConversionTools, 'signal' | 'logLine'> {
+  /** Converts from one directory to another one. Returns the SHA-256 of the manifest of what it made. */
+  readonly convert: (directories: ConvertedPlaces) => Promise<string | undefined>;
+}
+
+/** Returns the SHA-256 of the manifest of what it made. */
+export type ConvertInBucket = (folders: FoldersInBucket, work: WorkInBucket) => Promise<string>;
+
 /** Where the progress goes, what the time is, and when to end. */
 export interface ConversionTools {
   readonly nowMs: () => number;
@@ -25,13 +46,18 @@ export interface ConversionTools {
   readonly environment: NodeJS.ProcessEnv;
   /** Program that converts for DeepSpeed, and its first arguments; default: DeepSpeed's own. */
   readonly universalConverter?: readonly string[];
+  /** Converts in the bucket that the environment names. Absent: it names none. */
+  readonly inBucket?: ConvertInBucket;
 }
 
 /**
  * Follows the order and returns the exit code. An answer that says why nothing was converted is one too. A pod that has to end before gives none: its node
  * is drained or its time is over, which says nothing of the save, and the operator starts another one.
  */
-export async function runConversion(environment: NodeJS.ProcessEnv): Promise<number> {
+export async function runConversion(
+  environment: NodeJS.ProcessEnv,
+  { inBucket }: Pick<ConversionTools, 'inBucket'> = {},
+): Promise<number> {
   const stop = new AbortController();
   process.once('SIGTERM', () => stop.abort(new Error('The pod was asked to end.')));
   const answer = await convertCheckpoint(environment[POD_ENV.conversion] ?? '', {
@@ -39,6 +65,7 @@ export async function runConversion(environment: NodeJS.ProcessEnv): Promise<num
     logLine: (sentence) => process.stderr.write(`[launcher] ${sentence}\n`),
     signal: stop.signal,
     environment,
+    ...(inBucket === undefined ? {} : { inBucket }),
   });
   if (answer.state === 'Failed' && stop.signal.aborted) return STOPPED;
   writeFileSync(environment['COXSWAIN_TERMINATION_LOG'] ?? POD_PATHS.terminationMessage, JSON.stringify(answer));
@@ -55,8 +82,8 @@ export async function convertCheckpoint(text: string, tools: ConversionTools): P
   });
   try {
     const order = parseOrder(text);
-    await requirePlaces(order);
-    const manifestSha256 = await CONVERSIONS[order.kind](order, tools, transfer);
+    const manifestSha256 =
+      order.isInBucket === true ? await inBucket(order, tools, transfer) : await inDirectories(order, tools, transfer);
     return { state: 'Converted', ...(manifestSha256 === undefined ? {} : { manifestSha256 }), ...measured() };
   } catch (error) {
     const message = safeText(error instanceof Error ? error.message : String(error), MAX_MESSAGE_CHARACTERS);
@@ -85,6 +112,19 @@ const CONVERSIONS: Readonly<Record<ConversionOrder['kind'], Convert>> = {
       ...(universalConverter === undefined ? {} : { converter: universalConverter }),
     });
   },
+};
+
+const inDirectories: Convert = async (order, tools, transfer) => {
+  await requirePlaces(order);
+  return await CONVERSIONS[order.kind](order, tools, transfer);
+};
+
+const inBucket: Convert = async (order, tools, transfer) => {
+  const { source, target, manifestSha256 = '' } = order;
+  if (tools.inBucket === undefined) throw new TargetUnusable('This program converts nothing in buckets.');
+  const convert = (places: ConvertedPlaces): Promise<string | undefined> =>
+    inDirectories({ ...order, ...places }, tools, transfer);
+  return await tools.inBucket({ source, target, manifestSha256 }, { ...tools, convert });
 };
 
 function parseOrder(text: string): ConversionOrder {

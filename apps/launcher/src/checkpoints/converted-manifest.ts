@@ -38,10 +38,11 @@ export async function writeManifest(
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** SHA-256 of the manifest of a save, if it has one. */
-export async function manifestSha256(store: CheckpointStore): Promise<string | undefined> {
-  const file = (await store.list()).find(({ path }) => path === MANIFEST_FILE);
-  return file === undefined ? undefined : await sha256Of(store, MANIFEST_FILE, file.bytes);
+/** SHA-256 of the manifest of a save, if it has one. `folder`: of the store; default: the save is the whole store. */
+export async function manifestSha256(store: CheckpointStore, folder?: string): Promise<string | undefined> {
+  const manifest = folder === undefined ? MANIFEST_FILE : `${folder}/${MANIFEST_FILE}`;
+  const file = (await store.list(folder)).find(({ path }) => path === manifest);
+  return file === undefined ? undefined : await sha256Of(store, manifest, file.bytes);
 }
 
 /** undefined: the save has none. One that cannot be read was found when the save was verified. */

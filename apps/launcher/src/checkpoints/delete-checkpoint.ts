@@ -53,11 +53,15 @@ async function answerOf(text: string, openBucket: OpenBucket): Promise<DeletionA
 }
 
 /** Without its bucket every save would look gone. */
-async function placesOf({ isInBucket, save }: DeletionQuestion, openBucket: OpenBucket): Promise<DeletionPlaces> {
+async function placesOf(
+  { isInBucket, isConversion, save }: DeletionQuestion,
+  openBucket: OpenBucket,
+): Promise<DeletionPlaces> {
   if (isInBucket === true) {
     const bucket = await openBucket();
     if (bucket === undefined) throw new Error('no bucket is named in its environment');
-    return { claim: bucket, saves: bucket, folder: save.path };
+    // What holds the folder of a conversion is that of the run, as on a claim.
+    return { claim: bucket, saves: bucket, folder: isConversion === true ? dirname(save.path) : save.path };
   }
   return {
     claim: new DirectoryStore(POD_PATHS.checkpoints),

@@ -4,10 +4,8 @@ import type { BenchCluster } from '../bench-cluster.ts';
 import type { BenchOperator } from '../bench-operator.ts';
 import { totalOf } from '../operator-writes.ts';
 import { RunningPods } from '../running-pods.ts';
-import { median, type Context, type Measurement, type Scenario } from '../scenario.ts';
+import { CPU_MS_PER_POD, longestStretch, median, type Context, type Measurement, type Scenario } from '../scenario.ts';
 
-/** Operator processor time per pod that the project promises, whatever the gang's size. */
-const CPU_MS_PER_POD = 4;
 const PATIENCE_MS = 300_000;
 const WARM_UP_PODS = 16;
 
@@ -15,6 +13,7 @@ interface GangRun {
   readonly seconds: number;
   readonly cpuMsPerPod: number;
   readonly writesPerPod: number;
+  readonly stretchesMs: readonly number[];
   readonly bytesPerManifest: number;
   readonly manifests: readonly Record<string, unknown>[];
 }
@@ -76,6 +75,10 @@ function perPod(runs: readonly GangRun[]): readonly Measurement[] {
   const cpu = runs.map((run) => run.cpuMsPerPod);
   return [
     { what: 'operator CPU a pod', value: median(cpu), unit: 'ms', of: cpu, atMost: CPU_MS_PER_POD },
+    longestStretch(
+      'start',
+      runs.flatMap(({ stretchesMs }) => stretchesMs).toSorted((one, other) => other - one),
+    ),
     { what: 'writes of the operator a pod', value: median(runs.map((run) => run.writesPerPod)), unit: '' },
     { what: 'bytes of a manifest', value: median(runs.map((run) => run.bytesPerManifest)), unit: 'B' },
   ];
@@ -107,6 +110,7 @@ async function oneGang(
   const running = RunningPods.watch(cluster, namespace);
   try {
     const mark = await cluster.writes.mark();
+    operator.stretchesMs();
     const before = operator.usage();
     const startedMs = performance.now();
     const { metadata } = await cluster.job(namespace, 'gang', pods);
@@ -114,13 +118,14 @@ async function oneGang(
     const seconds = (performance.now() - startedMs) / 1_000;
     await untilRunning(cluster, namespace);
     const cpuMsPerPod = (operator.usage().cpuMs - before.cpuMs) / pods;
+    const stretchesMs = operator.stretchesMs();
     const writesPerPod = totalOf(await cluster.writes.since(mark)) / pods;
     const manifests = manifestsOf(
       await cluster.readJob(namespace, metadata.name),
       await cluster.readPlacement(namespace),
     );
     const bytesPerManifest = Buffer.byteLength(JSON.stringify(manifests.at(-1)));
-    return { seconds, cpuMsPerPod, writesPerPod, bytesPerManifest, manifests };
+    return { seconds, cpuMsPerPod, writesPerPod, stretchesMs, bytesPerManifest, manifests };
   } finally {
     await running.stop();
   }

@@ -4,7 +4,7 @@ import { waitFor } from '@coxswain/local-cluster';
 import { clearNamespace, inTurns } from '../bare-client.ts';
 import { GPUS_PER_NODE, type BenchCluster } from '../bench-cluster.ts';
 import type { BenchOperator } from '../bench-operator.ts';
-import type { Scenario } from '../scenario.ts';
+import { longestStretch, type Scenario } from '../scenario.ts';
 import { allRun, podsOf, strangersPod } from '../strangers.ts';
 
 const NAMESPACES = 4;
@@ -37,6 +37,7 @@ export const waitingJobs: Scenario = {
     await allRun(cluster, { namespace: strangers, pods: full.length, progress });
     const operator = await cluster.operator();
     try {
+      operator.stretchesMs();
       progress(`submits ${jobs} jobs`);
       const numbers = Array.from({ length: jobs }, (_, number) => number);
       const submittedMs = performance.now();
@@ -45,9 +46,11 @@ export const waitingJobs: Scenario = {
       );
       await allWait(cluster, jobs);
       const queuedSeconds = (performance.now() - submittedMs) / 1_000;
+      const queuingMs = operator.stretchesMs();
       progress(`pods come and go for ${seconds} s`);
       const before = await podChanges(operator);
       const percent = await percentOfACore(operator, seconds, () => churn(cluster, strangers, seconds));
+      const churnMs = operator.stretchesMs();
       const changes = (await podChanges(operator)) - before;
       progress('frees nodes');
       const placedAfter: number[] = [];
@@ -70,6 +73,9 @@ export const waitingJobs: Scenario = {
           of: placedAfter,
           atMost: 2,
         },
+        longestStretch('while jobs are submitted', queuingMs),
+        longestStretch('while pods come and go', churnMs),
+        longestStretch('while freed GPUs are placed', operator.stretchesMs()),
         { what: 'operator memory, peak', value: operator.usage().peakResidentMiB, unit: 'MiB' },
       ];
     } finally {

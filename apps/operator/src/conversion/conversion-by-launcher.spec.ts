@@ -18,12 +18,20 @@ import { ConversionAnswer, DeletionQuestion, WorkerAnswer } from '@coxswain/api-
 import { adoptedSave, adoptionProblem, converterLimitMs, isUniversal, layoutToLoad } from '@coxswain/checkpoint';
 import { DirectoryStore } from '@coxswain/checkpoint-store';
 import { withVerdict } from '@coxswain/lifecycle';
+import { MemoryStore } from '@coxswain/checkpoint-store/testing';
+import { conversionInBucket } from '../../../launcher/src/bucket/convert-in-bucket.ts';
+import { verifyInBucket } from '../../../launcher/src/bucket/verify-in-bucket.ts';
 import { runConversion } from '../../../launcher/src/checkpoints/convert-checkpoint.ts';
-import { deleteCheckpoint } from '../../../launcher/src/checkpoints/delete-checkpoint.ts';
+import { deleteCheckpoint, runDeletion } from '../../../launcher/src/checkpoints/delete-checkpoint.ts';
 import { runWorker } from '../../../launcher/src/checkpoints/worker.ts';
+import { aDeepSpeedSave } from '../../../launcher/src/testing/universal-converter.ts';
 import { ConversionWorld } from '../testing/conversion-world.ts';
 
 const FIXTURES = resolve(import.meta.dirname, '../../../../libs/checkpoint/fixtures/deepspeed-0.19.8/zero1');
+const IN_BUCKET = {
+  claimName: '',
+  bucket: { uri: 's3://training/runs', endpoint: 'https://s3.research', credentialsSecret: 'job-bucket' },
+};
 const ASKED = '-m deepspeed.checkpoint.ds_to_universal --input_folder save --output_folder universal';
 
 interface Mount {
@@ -194,5 +202,49 @@ describe('the pod of a conversion', () => {
     await world.ends(answer);
     expect([answer, world.converted, world.errors]).toMatchObject([{ outcome: 'Deleted' }, undefined, []]);
     expect([others(), existsSync(join(claim, `${path}.coxswain-converted`))]).toEqual([before, false]);
+  });
+});
+
+describe('the pod of a conversion in a bucket', () => {
+  it('makes the save that the job begins from next, and another one deletes it with its folder', async () => {
+    const { files, manifestSha256 } = aDeepSpeedSave();
+    const bucket = new MemoryStore(
+      Object.fromEntries(Object.entries(files).map(([name, bytes]) => [`${path}/${name}`, bytes])),
+    );
+    const before = [...bucket.files.keys()];
+    await world.change(world.source, { spec: { ...IN_BUCKET, manifestSha256 } });
+    await world.reconcile(3);
+    const open = (): Promise<MemoryStore> => Promise.resolve(bucket);
+    const log = join(root, 'log');
+    const [container] = world.pods[0]?.spec.containers ?? [];
+    const env = Object.fromEntries((container?.env ?? []).map(({ name, value = '' }) => [name, value]));
+    const code = await runConversion(
+      { ...env, COXSWAIN_TERMINATION_LOG: log, PATH: `${join(root, 'bin')}:${process.env['PATH'] ?? ''}` },
+      { inBucket: conversionInBucket(open, { disk: join(root, 'disk') }) },
+    );
+    await world.ends(readFileSync(log, 'utf8'));
+    const { converted } = world;
+    if (converted === undefined) throw new Error('it is gone');
+    const directory = `/coxswain/checkpoints/${converted.spec.path}`;
+    const { verification, contents, files: listed } = await verifyInBucket(bucket, { directory }, { level: 'V2' });
+    if (verification === undefined) throw new Error('it was not read');
+    await world.change(converted, {
+      status: withVerdict(converted, { verification, contents, files: listed, epoch: 1 }),
+    });
+    const verified = world.converted ?? converted;
+    expect([code, adoptionProblem(verified), world.errors]).toEqual([0, undefined, []]);
+    const { spec } = adoptedSave(verified, world.jobUid);
+    expect([spec.step, spec.bucket, isUniversal(layoutToLoad(spec.layout, spec.format))]).toEqual([
+      20,
+      IN_BUCKET.bucket,
+      true,
+    ]);
+    await world.want(false);
+    await world.forgetSource();
+    world.see();
+    await world.reconcile(2);
+    await runDeletion(world.pods[0]?.spec.containers[0]?.command.at(-1) ?? '', { COXSWAIN_TERMINATION_LOG: log }, open);
+    await world.ends(readFileSync(log, 'utf8'));
+    expect([world.converted, [...bucket.files.keys()], world.errors]).toEqual([undefined, before, []]);
   });
 });

@@ -72,6 +72,40 @@ describe('a save that a job waits for', () => {
     });
   });
 
+  it('is converted in its bucket by a pod with the credentials of the job and a disk for three times the save', async () => {
+    const world = new ConversionWorld();
+    await world.begin();
+    const bucket = { uri: 's3://training/runs', endpoint: 'https://s3.research', credentialsSecret: 'job-bucket' };
+    const bytes = 7e9;
+    await world.change(world.source, { spec: { claimName: '', bucket, bytes } });
+    await world.reconcile(3);
+    const { path = '', manifestSha256 } = world.source?.spec ?? {};
+    expect(world.converted?.spec).toMatchObject({ claimName: '', bucket });
+    const [pod] = world.pods;
+    const [container] = pod?.spec.containers ?? [];
+    const value = (name: string): unknown => {
+      const entry: { readonly value?: string; readonly valueFrom?: unknown } =
+        container?.env.find((one) => one.name === name) ?? {};
+      return entry.valueFrom ?? (JSON.parse(entry.value ?? '') as unknown);
+    };
+    const target = `${path}.coxswain-converted/global_step20_universal`;
+    expect([
+      value('COXSWAIN_CONVERSION'),
+      value('COXSWAIN_CHECKPOINT_BUCKET'),
+      value('COXSWAIN_CHECKPOINT_BUCKET_KEY_ID'),
+    ]).toEqual([
+      { kind: 'DeepSpeedUniversal', source: path, target, isInBucket: true, manifestSha256 },
+      { uri: bucket.uri, endpoint: bucket.endpoint },
+      { secretKeyRef: { name: 'job-bucket', key: 'AWS_ACCESS_KEY_ID', optional: false } },
+    ]);
+    expect(pod?.spec).toMatchObject({
+      automountServiceAccountToken: false,
+      volumes: expect.arrayContaining([{ name: 'coxswain-checkpoints', emptyDir: {} }]) as unknown,
+      containers: [{ resources: { requests: { 'ephemeral-storage': String(3 * bytes) } } }],
+    });
+    expect(JSON.stringify(pod?.spec)).not.toContain('persistentVolumeClaim');
+  });
+
   it('says that its pod cannot start, and tries again', async () => {
     const world = new ConversionWorld();
     await world.begin();

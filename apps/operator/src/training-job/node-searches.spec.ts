@@ -32,7 +32,6 @@ class Desk {
   readonly standing = new Map<string, PlacementRefusal>();
   /** UIDs of jobs for which nodes are held. */
   readonly promised = new Set<string>();
-  version = 1;
   /** Whose capacity was asked for, in order. */
   readonly capacities: string[] = [];
   readonly searches = new NodeSearches({
@@ -47,7 +46,7 @@ class Desk {
     scheduler: {
       capacityFor: (uid) => {
         this.capacities.push(uid);
-        return { fabric: { nodes: [aFabricNode()] }, usedGpus: new Map(), version: this.version };
+        return { fabric: { nodes: [aFabricNode()] }, usedGpus: new Map(), version: 1 };
       },
       standingRefusal: (uid) => this.standing.get(uid),
       hasPromise: (uid) => this.promised.has(uid),
@@ -83,8 +82,9 @@ describe('a search of nodes beside the loop', () => {
     desk.ask('a');
     expect([desk.asked, desk.of('a'), desk.news]).toEqual([['a'], 'searching', []]);
     await desk.answer();
-    expect(desk.searches.of('uid-a', searchOf())).toEqual({ kind: 'found', found: FOUND });
-    expect([desk.searches.versionOf('uid-a'), desk.news]).toEqual([1, ['research/a']]);
+    const searched = { nodes: [aFabricNode()] };
+    expect(desk.searches.of('uid-a', searchOf())).toEqual({ kind: 'found', found: FOUND, searched });
+    expect(desk.news).toEqual(['research/a']);
   });
 
   it.each<[string, (desk: Desk) => void | Promise<void>]>([
@@ -97,11 +97,20 @@ describe('a search of nodes beside the loop', () => {
     desk.ask('b');
     await desk.answer();
     expect(desk.asked).toEqual(['a']);
-    desk.version = 2;
     await ends(desk);
     expect([desk.of('a'), desk.asked]).toEqual(['unasked', ['a', 'b']]);
+  });
+
+  it('is made again, behind others, when the job asks again because its result is of no use any more', async () => {
+    const desk = new Desk();
+    desk.ask('a');
+    desk.ask('b', 'other');
     await desk.answer();
-    expect(desk.searches.versionOf('uid-b')).toBe(2);
+    desk.ask('a');
+    expect([desk.of('a'), desk.asked]).toEqual(['searching', ['a', 'b']]);
+    await desk.answer();
+    desk.searches.end('uid-b');
+    expect(desk.asked).toEqual(['a', 'b', 'a']);
   });
 
   it('is another one when the job asks for something else, and the first is ended', async () => {

@@ -1,4 +1,5 @@
 import type { TrainingJob } from '@coxswain/api-types';
+import type { Fabric } from '@coxswain/fabric';
 import { type FoundNodes, type NodeSearch, nodeSearchKey } from '@coxswain/job-planning';
 import { keyOf, type Clock } from '@coxswain/kube';
 import type { NodeSearches as NodeSearchesView, ObservedNodeSearch } from '@coxswain/lifecycle';
@@ -37,7 +38,7 @@ interface Asked {
   failures: number;
   cancelTimer?: () => void;
   state: 'waiting' | 'searching' | 'failed';
-  answer?: { readonly found: FoundNodes; readonly version: number };
+  answer?: { readonly found: FoundNodes; readonly searched: Fabric };
 }
 
 /**
@@ -68,18 +69,15 @@ export class NodeSearches implements NodeSearchesView {
   of(jobUid: string, search: NodeSearch): ObservedNodeSearch {
     const asked = this.#asked.get(jobUid);
     if (asked === undefined || asked.key !== nodeSearchKey(search)) return { kind: 'unasked' };
-    return asked.answer === undefined ? { kind: 'searching' } : { kind: 'found', found: asked.answer.found };
+    return asked.answer === undefined ? { kind: 'searching' } : { kind: 'found', ...asked.answer };
   }
 
-  versionOf(jobUid: string): number | undefined {
-    return this.#asked.get(jobUid)?.answer?.version;
-  }
-
-  /** Asks without waiting. Another search of the same job is ended; the same one goes on. */
+  /** Asks without waiting. Another search of the same job is ended; the same one goes on. If it has a result, that is of no use any more. */
   ask(job: TrainingJob, search: NodeSearch): void {
     const { uid } = job.metadata;
     const key = nodeSearchKey(search);
-    if (this.#isClosed || this.#asked.get(uid)?.key === key) return;
+    const before = this.#asked.get(uid);
+    if (this.#isClosed || (before?.key === key && before.answer === undefined)) return;
     this.#remove(uid);
     this.#asked.set(uid, { job, search, key, abort: new AbortController(), failures: 0, state: 'waiting' });
     this.#next();
@@ -141,11 +139,11 @@ export class NodeSearches implements NodeSearchesView {
     asked.state = 'searching';
     this.#turn = asked;
     this.#servedAs = new Map(this.#servedAs).set(namespaceOf(asked), (this.#servings += 1));
-    const { version, ...capacity } = this.#parts.scheduler.capacityFor(job.metadata.uid, search.request.demand);
+    const { version: _, ...capacity } = this.#parts.scheduler.capacityFor(job.metadata.uid, search.request.demand);
     const options = { tenant: namespaceOf(asked), signal: abort.signal };
     try {
       const found = await this.#parts.searcher.ask({ kind: 'findNodes', search, capacity }, options);
-      if (!abort.signal.aborted) this.#found(asked, { found, version });
+      if (!abort.signal.aborted) this.#found(asked, { found, searched: capacity.fabric });
     } catch (error) {
       if (!abort.signal.aborted) this.#failed(asked, error);
     }

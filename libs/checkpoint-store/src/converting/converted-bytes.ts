@@ -44,8 +44,8 @@ async function* contentOfRange(
 }
 
 async function isVouchedFor(tensor: ConvertedTensor, { from, to }: Range, source: SourceElements): Promise<boolean> {
-  const sources = new Set<SourcePiece['source']>();
-  for (const piece of tensor.pieces(from, to)) sources.add(piece.source);
+  const sources = new Set<SourcePiece['source']>(tensor.sources);
+  if (tensor.sources === undefined) for (const piece of tensor.pieces(from, to)) sources.add(piece.source);
   for (const each of sources) if (!(await source.hasChecksums(each))) return false;
   return true;
 }
@@ -55,13 +55,25 @@ interface Range {
   readonly to: number;
 }
 
+/** How elements are read. */
+interface Banding {
+  readonly source: SourceElements;
+  readonly bandBytes: number;
+  /** Bytes that an element counts in a band. Absent: its own. */
+  readonly itemBytes?: number;
+}
+
+/** Bytes of an element, before or after it is cast. */
+export function widthOf({ dtype, sourceDtype }: ConvertedTensor): number {
+  return Math.max(bytesOfDtype(dtype) ?? 1, bytesOfDtype(sourceDtype) ?? 1);
+}
+
 /** The elements of a range in bands, each read before it is needed. */
 export async function* elementsOf(
   tensor: ConvertedTensor,
   { from, to }: Range,
-  { source, bandBytes }: { readonly source: SourceElements; readonly bandBytes: number },
+  { source, bandBytes, itemBytes = widthOf(tensor) }: Banding,
 ): AsyncGenerator<Uint8Array> {
-  const itemBytes = Math.max(bytesOfDtype(tensor.dtype) ?? 1, bytesOfDtype(tensor.sourceDtype) ?? 1);
   const elements = Math.max(1, Math.floor(bandBytes / itemBytes));
   const reading: Promise<Uint8Array>[] = [];
   let next = from;

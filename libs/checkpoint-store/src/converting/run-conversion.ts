@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import {
   type ConversionPlan,
   type ConvertedFile,
-  type ConvertedTensor,
   RESHARD_FILE,
   type SavedTensor,
   sourcesOf,
@@ -13,7 +12,7 @@ import type { CheckpointStore } from '../checkpoint-store.ts';
 import { fileOfDraft } from '../directory/directory-store.ts';
 import { SourceDamaged } from '../resharding/reshard-piece.ts';
 import { StoreError } from '../store-error.ts';
-import { contentOf, elementsOf } from './converted-bytes.ts';
+import { contentOf, elementsOf, widthOf } from './converted-bytes.ts';
 import { type ElementSource, SourceElements } from './source-elements.ts';
 
 /** What is to be written. */
@@ -162,20 +161,20 @@ async function requireUnchanged(sources: ReadonlySet<SavedTensor>, { source }: C
 }
 
 async function requireEqual(
-  [one, other]: readonly [ConvertedTensor, ConvertedTensor],
+  { one, other, refusal }: ConversionPlan['mustBeEqual'][number],
   source: SourceElements,
   bandBytes: number,
 ): Promise<void> {
   const refuse = (): never => {
-    throw new SourceDamaged(
-      `Tensors ${one.key} and ${other.key} differ, and config.json says that they are one (tie_word_embeddings). Set tie_word_embeddings to false in the file that --model-config names; both are written then.`,
-    );
+    throw new SourceDamaged(refusal);
   };
   if (one.dtype !== other.dtype) refuse();
   // Rows beyond those of the other are padding.
   const to = Math.min(volumeOf(one.shape), volumeOf(other.shape));
-  const others = elementsOf(other, { from: 0, to }, { source, bandBytes });
-  for await (const bytes of elementsOf(one, { from: 0, to }, { source, bandBytes })) {
+  // Bands of both have as many elements, also where only one of them is cast.
+  const banding = { source, bandBytes, itemBytes: Math.max(widthOf(one), widthOf(other)) };
+  const others = elementsOf(other, { from: 0, to }, banding);
+  for await (const bytes of elementsOf(one, { from: 0, to }, banding)) {
     const found = await others.next();
     if (found.done === true || Buffer.compare(bytes, found.value) !== 0) refuse();
   }

@@ -15,9 +15,9 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   EPERM: NOT_ALLOWED,
   ENOENT: { kind: 'NotFound', text: 'it does not exist, or was deleted' },
   ELOOP: { kind: 'Other', text: 'it is a link, and links are not followed' },
-  EROFS: { kind: 'AccessDenied', text: 'the file system is read-only' },
-  ENOSPC: { kind: 'Other', text: 'the file system is full' },
-  EDQUOT: { kind: 'Other', text: 'the quota of the file system is used up' },
+  EROFS: { kind: 'AccessDenied', text: 'the file system is read-only. Name another directory' },
+  ENOSPC: { kind: 'Other', text: 'the file system is full. Free space, or name another directory' },
+  EDQUOT: { kind: 'Other', text: 'the quota of the file system is used up. Free space, or have the quota raised' },
 };
 
 /** An error of the system as a user can act on it; any other error as it is. `doing`: verb and object, such as `read shard-0`. */

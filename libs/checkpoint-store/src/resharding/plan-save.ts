@@ -8,6 +8,7 @@ import {
   divideByLayout,
   divideColumns,
   divideRows,
+  layoutProblem,
   pieceBytesFor,
   planReshard,
   ranksOfLayout,
@@ -35,6 +36,13 @@ export type ReshardTarget =
 /** What follows from a source and a layout. It is the same for a command and for a pod, so one continues the work of the other. */
 export type PlannedSave = Pick<ReshardWork, 'plan' | 'paths' | 'sourceId' | 'bandBytes'>;
 
+/** When planning ends early, and which metadata is read. */
+interface PlanLimits {
+  readonly signal?: AbortSignal;
+  /** Absent: what a pod can hold. */
+  readonly maxMetadataBytes?: number;
+}
+
 /** Read and written at a time. */
 const BAND_BYTES = 4 << 20;
 
@@ -45,13 +53,19 @@ const BAND_BYTES = 4 << 20;
 export async function planSave(
   store: CheckpointStore,
   files: readonly StoredFile[],
-  { signal, ...target }: ReshardTarget & { readonly signal?: AbortSignal },
+  { signal, maxMetadataBytes, ...target }: ReshardTarget & PlanLimits,
 ): Promise<PlannedSave> {
-  const look = verifySave(files, { level: 'V1', crc32, sha256: () => createHash('sha256') });
+  const look = verifySave(files, {
+    level: 'V1',
+    crc32,
+    sha256: () => createHash('sha256'),
+    ...(maxMetadataBytes === undefined ? {} : { maxMetadataBytes }),
+  });
   const { state, format, verdict, findings } = await runReading(store, files, look, signal ? { signal } : {});
+  if (format === undefined) throw new UnplannableSave([`${store.location} is no save. ${findings[0]?.sentence ?? ''}`]);
   if (format !== 'dcp' || state === undefined)
     throw new UnplannableSave([
-      `${store.location} is no save of PyTorch DCP (format ${format ?? 'unknown'}); only those are divided anew. "coxswain checkpoint loads" says who loads it.`,
+      `${store.location} is no save of PyTorch DCP (format ${format}); only those are divided anew. "coxswain checkpoint loads" says who loads it.`,
     ]);
   if (verdict === 'suspect' || BROKEN_VERDICTS.includes(verdict))
     throw new UnplannableSave([`${store.location} is ${verdict}: ${findings[0]?.sentence ?? ''} Use another save.`]);
@@ -69,6 +83,8 @@ function divisionOf(
 ): { readonly divide: Division; readonly ranks: number } {
   if (!('layout' in target)) return { divide: DIVISIONS[target.divide](target.ranks), ranks: target.ranks };
   const keys = tensors.map(({ key }) => key);
+  const problem = layoutProblem(target.layout, keys);
+  if (problem !== undefined) throw new UnplannableSave([problem]);
   return { divide: divideByLayout(target.layout, keys), ranks: ranksOfLayout(target.layout) };
 }
 

@@ -18,6 +18,8 @@ export interface ConvertedTensor {
   /** Of the tensors that it is made of. */
   readonly sourceDtype: string;
   readonly shape: readonly number[];
+  /** The tensors that it is made of, where they are known without all pieces. */
+  readonly sources?: readonly SavedTensor[];
   /** What the elements from `from` to before `to` are made of, in their order and without holes. */
   readonly pieces: (from: number, to: number) => Iterable<SourcePiece>;
 }
@@ -35,8 +37,9 @@ export function unchangedTensor(source: SavedTensor): ConvertedTensor {
 }
 
 /** Tensors of the source that a conversion reads. */
-export function sourcesOf({ pieces, shape }: ConvertedTensor): ReadonlySet<SavedTensor> {
-  const sources = new Set<SavedTensor>();
+export function sourcesOf({ pieces, shape, sources: known }: ConvertedTensor): ReadonlySet<SavedTensor> {
+  const sources = new Set<SavedTensor>(known);
+  if (known !== undefined) return sources;
   for (const { source } of pieces(0, volumeOf(shape))) sources.add(source);
   return sources;
 }

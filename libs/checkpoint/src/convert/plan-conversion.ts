@@ -42,14 +42,22 @@ export interface ConversionOptions {
   readonly crc32: Crc32;
 }
 
+/** Two tensors that must be equal, as far as both go. */
+export interface EqualTensors {
+  readonly one: ConvertedTensor;
+  readonly other: ConvertedTensor;
+  /** Whole sentences, if they are not. */
+  readonly refusal: string;
+}
+
 /** How a save is converted. */
 export interface ConversionPlan {
   readonly tensors: readonly ConvertedTensor[];
   readonly files: readonly ConvertedFile[];
   /** Bytes of elements that are written. */
   readonly bytes: number;
-  /** Pairs of tensors that must be equal; only one of each pair is written. */
-  readonly mustBeEqual: readonly (readonly [ConvertedTensor, ConvertedTensor])[];
+  /** Are compared before anything is written. */
+  readonly mustBeEqual: readonly EqualTensors[];
   readonly leftBehind: readonly LeftBehind[];
   /** Spellings, if names change. */
   readonly spellings?: { readonly from: string; readonly to: string };
@@ -190,6 +198,14 @@ function tied(
   const isTwice = head !== undefined && head.source !== embedding.source;
   return {
     parts: rest,
-    mustBeEqual: isTwice ? [[unchangedTensor(embedding.source), unchangedTensor(head.source)]] : [],
+    mustBeEqual: isTwice ? [untied(unchangedTensor(embedding.source), unchangedTensor(head.source))] : [],
+  };
+}
+
+function untied(one: ConvertedTensor, other: ConvertedTensor): EqualTensors {
+  return {
+    one,
+    other,
+    refusal: `Tensors ${one.key} and ${other.key} differ, and config.json says that they are one (tie_word_embeddings). Set tie_word_embeddings to false in the file that --model-config names; both are written then.`,
   };
 }

@@ -135,14 +135,37 @@ function dividedAmongRanks(
   return { files: [...files].map(([path, file]) => ({ path, head: NOTHING, ...file })), problems: [], saved };
 }
 
+/** What a save of Megatron-LM holds beside tensors, if it is kept. */
+export interface KeptState {
+  readonly objects: readonly { readonly key: string; readonly bytes: Uint8Array }[];
+  /** `common.pt`. */
+  readonly common: Uint8Array;
+}
+
+/** No file of tensors has this name. */
+const OBJECT_FILE = '__0_1.distcp';
+
 /** The same files with the state that Megatron-LM keeps beside them. Its tensors are no state dict, so keys have no paths. */
-export function torchDistFiles(tensors: readonly ConvertedTensor[], wanted: Wanted): TargetFiles {
+export function torchDistFiles(
+  tensors: readonly ConvertedTensor[],
+  wanted: Wanted & { readonly kept?: KeptState },
+): TargetFiles {
   const { saved, ...target } = dividedAmongRanks(tensors, wanted);
+  const kept = wanted.kept?.objects ?? [];
+  let offset = 0;
+  const objects = kept.map(({ key, bytes: { length } }) => {
+    const item = { file: OBJECT_FILE, offset, length };
+    offset += length;
+    return { key, item };
+  });
+  const stored: readonly Published[] =
+    kept.length === 0 ? [] : [[OBJECT_FILE, Uint8Array.from(kept.flatMap(({ bytes }) => [...bytes]))]];
   return {
     ...target,
     publish: (id) => [
-      [DCP_INDEX_FILE, writeDcpMetadata({ tensors: saved, objects: [], paths: undefined, saveId: id })],
-      ...torchDistCommon(wanted.crc32),
+      ...stored,
+      [DCP_INDEX_FILE, writeDcpMetadata({ tensors: saved, objects, paths: undefined, saveId: id })],
+      ...torchDistCommon(wanted.crc32, wanted.kept?.common),
     ],
   };
 }

@@ -40,7 +40,7 @@ describe('a checkpoint', () => {
       'of Megatron-LM is not loaded by other divisions of the model',
       'torch_dist',
       [tp2dp2, dp4],
-      'was saved as torch_dist with tensorParallelDegree 2, and the layout has tensorParallelDegree 1: go on with the degrees that saved it, or save with layout.checkpointPolicy.optimizerReshard full before they change',
+      'was saved as torch_dist with tensorParallelDegree 2, and the layout has tensorParallelDegree 1: go on with the degrees that saved it, convert it ("coxswain checkpoint convert --optimizer fully_reshardable", models without experts), or save with layout.checkpointPolicy.optimizerReshard full before they change',
     ],
     [
       'of Megatron-LM that was saved for it is loaded by other divisions',

@@ -19,6 +19,9 @@ export interface NeededConversion {
   readonly because: string;
 }
 
+/** A save in a bucket is downloaded, converted and uploaded. Each of them is assumed to be as fast as a conversion on a claim. */
+const PASSES_IN_BUCKET = 3;
+
 /** Where the save is, and which run saved it. */
 export type ConvertedPlace = SavePlace & { readonly bucket?: CheckpointBucket | undefined };
 
@@ -31,7 +34,7 @@ export function conversionFormat(kind: string): string | undefined {
 }
 
 /**
- * The conversion that makes the save loadable at the layout; undefined: it loads as it is, or no pod can convert it, or a user adopted it, or it is in a bucket, from which no pod converts.
+ * The conversion that makes the save loadable at the layout; undefined: it loads as it is, or no pod can convert it, or a user adopted it.
  */
 export function neededConversion(
   saved: KnownSave,
@@ -43,9 +46,10 @@ export function neededConversion(
   const format = kind === undefined ? undefined : conversionFormat(kind);
   if (verdict !== 'needs conversion' || isStated === true) return undefined;
   // The folder of the converted save is made beside it, and beside files of a user Coxswain makes nothing.
-  if (place.bucket !== undefined || isAdopted({ spec: place }) || !isOwnSave(place)) return undefined;
+  if (isAdopted({ spec: place }) || !isOwnSave(place)) return undefined;
   if (kind === undefined || format === undefined) return undefined;
-  return { kind, format, bytesPerSecond, because, ...(bytes === undefined ? {} : { bytes }) };
+  const passes = place.bucket === undefined ? 1 : PASSES_IN_BUCKET;
+  return { kind, format, bytesPerSecond: bytesPerSecond / passes, because, ...(bytes === undefined ? {} : { bytes }) };
 }
 
 /** `needs conversion: 3.3 GiB, about 10.0 s` */

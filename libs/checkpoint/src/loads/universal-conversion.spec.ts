@@ -7,6 +7,7 @@ import { verifySave } from '../verify/verify-save.ts';
 import {
   converterArguments,
   converterLimitMs,
+  converterResources,
   converterWorkers,
   describeBadConversion,
   describeUnconvertible,
@@ -105,6 +106,20 @@ describe('the converter of DeepSpeed', () => {
   ])('has %s', (_what, roomBytes, cpus, workers) => {
     const files = [{ path: 'zero_pp_rank_0_mp_rank_00_optim_states.pt', bytes: 200 << 20 }];
     expect(converterWorkers({ files }, { roomBytes, cpus })).toEqual(workers);
+  });
+
+  it.each<[what: string, bytes: number, ranks: number, cpus: number]>([
+    ['a small save', 1, 8, 1],
+    ['what one process does in three minutes', 64, 8, 1],
+    ['more', 65, 8, 2],
+    ['a save of two ranks, whose files two processes read', 1_000, 2, 2],
+    ['a large save', 1_000, 512, 4],
+  ])('has processes and memory for %s', (_what, gib, ranks, cpus) => {
+    const resources = converterResources({ bytes: gib * 2 ** 30, ranks });
+    expect(resources.cpus).toBe(cpus);
+    // What the launcher starts in this memory, if each rank has one file of equal size.
+    const files = [{ path: 'zero_pp_rank_0_mp_rank_00_optim_states.pt', bytes: (gib * 2 ** 30) / ranks }];
+    expect(converterWorkers({ files }, { roomBytes: resources.memoryBytes, cpus }).extract).toBe(cpus);
   });
 
   it('has more time for more bytes', () => {

@@ -50,6 +50,8 @@ export interface ConverterWorkers {
 }
 
 const MOST_WORKERS = 4;
+/** A file, and a quarter of it for copies. */
+const COPIES = 1.25;
 /** PyTorch and DeepSpeed, imported. */
 const PROCESS_BYTES = 600 << 20;
 
@@ -65,9 +67,23 @@ export function converterWorkers(
   const largest = files.reduce((most, { path, bytes }) => (isOptimizer(path) ? Math.max(most, bytes) : most), 0);
   const most = Math.min(MOST_WORKERS, cpus);
   // The process that starts them has imported the same.
-  const fitting = Math.floor((roomBytes - PROCESS_BYTES) / (largest * 1.25 + PROCESS_BYTES));
+  const fitting = Math.floor((roomBytes - PROCESS_BYTES) / (largest * COPIES + PROCESS_BYTES));
   const extract = Math.max(1, Math.min(most, fitting));
   return { extract, merge: Math.max(1, Math.floor(extract / 2)) };
+}
+
+/** One process takes about three minutes for so many (350 MiB/s). A smaller save is done before several processes have imported PyTorch and DeepSpeed everywhere. */
+const BYTES_PER_PROCESS = 64 * 2 ** 30;
+
+/** CPUs and memory for a conversion of so many bytes, saved by so many ranks. */
+export function converterResources({ bytes, ranks }: { readonly bytes: number; readonly ranks: number }): {
+  readonly cpus: number;
+  readonly memoryBytes: number;
+} {
+  // A process that extracts takes the file of one rank after the other. 1 GiB is for the launcher and the process that starts them.
+  const cpus = Math.max(1, Math.min(MOST_WORKERS, ranks, Math.ceil(bytes / BYTES_PER_PROCESS)));
+  const filesAtOnce = Math.min(bytes, (MOST_WORKERS * bytes) / ranks);
+  return { cpus, memoryBytes: 2 ** 30 + COPIES * filesAtOnce + cpus * PROCESS_BYTES };
 }
 
 /** Arguments of the converter after its folders. */
@@ -91,6 +107,11 @@ export function converterLimitMs(bytes: number): number {
 /** Bytes that the conversion writes at most: fragments, and the result before they are deleted. */
 export function converterScratchBytes(bytes: number): number {
   return 2 * bytes;
+}
+
+/** Bytes on a disk of the node while a save of a bucket is converted: the save itself, and what the conversion writes. */
+export function converterDiskBytes(bytes: number): number {
+  return bytes + converterScratchBytes(bytes);
 }
 
 /** Why what the converter wrote is not published; undefined: it is whole. */

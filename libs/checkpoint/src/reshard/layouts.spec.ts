@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describeCoverage } from '../verify/coverage.ts';
-import { divideByLayout, ranksOfLayout, tensorDim } from './layouts.ts';
+import { divideByLayout, layoutProblem, ranksOfLayout, tensorDim } from './layouts.ts';
 
 const KEYS = ['layers.0.w1.weight', 'layers.6.w1.weight'];
 
@@ -62,6 +62,20 @@ describe('a layout of tensor, pipeline and FSDP ranks', () => {
         },
       ),
     );
+  });
+
+  it.each<[what: string, pipeline: number, keys: readonly string[], problem: RegExp | undefined]>([
+    ['has as many stages as layers', 7, KEYS, undefined],
+    [
+      'has more stages than layers',
+      8,
+      KEYS,
+      /^pp=8 has more pipeline stages than the 7 layers of the save, and a stage has at least one\. Name at most pp=7\.$/,
+    ],
+    ['is of a save whose names have no layers', 7, ['w'], undefined],
+  ])('%s', (_what, pipeline, keys, problem) => {
+    const found = layoutProblem({ tensor: 1, pipeline, shard: 1 }, keys);
+    expect(found).toEqual(problem === undefined ? undefined : expect.stringMatching(problem));
   });
 
   it('does not divide a tensor by a name that it does not know, nor one of experts', () => {

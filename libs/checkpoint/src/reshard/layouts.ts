@@ -33,6 +33,15 @@ function moduleNamed(...names: readonly string[]): RegExp {
   return new RegExp(`(?:^|\\.)(?:${names.join('|').replaceAll('.', '\\.')})\\.(?:weight|bias)(?:\\.|$)`);
 }
 
+/** Why a save with these keys cannot be divided by the layout, as a whole sentence; undefined: it can. */
+export function layoutProblem({ pipeline }: ReshardLayout, keys: Iterable<string>): string | undefined {
+  const layers = layersOf(keys);
+  // A save whose names have no layers is in the first stage: that is slow to load, and right.
+  return layers === 0 || pipeline <= layers
+    ? undefined
+    : `pp=${String(pipeline)} has more pipeline stages than the ${String(layers)} layers of the save, and a stage has at least one. Name at most pp=${String(layers)}.`;
+}
+
 /** A rule for the tensors of a save, whose keys tell how many layers it has. */
 export function divideByLayout(layout: ReshardLayout, keys: Iterable<string>): Division {
   const layers = layersOf(keys);

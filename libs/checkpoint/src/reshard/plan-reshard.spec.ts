@@ -81,6 +81,14 @@ describe('a plan', () => {
     }
   });
 
+  it('refuses a FlatParameter of FSDP1, whose padding depends on the number of ranks', () => {
+    const { tensors } = saveOf([8], 2);
+    const flat = { tensors: tensors.map((tensor) => ({ ...tensor, key: 'layers.0._flat_param' })), objects: [] };
+    expect(() => planReshard(flat, { divide: divideRows(3), pieceBytes: 128, crc32 })).toThrow(
+      /^Tensor layers\.0\._flat_param is a FlatParameter of FSDP1: .* save it with StateDictType\.SHARDED_STATE_DICT/,
+    );
+  });
+
   it.each([
     [1, 2 ** 31],
     [768, 48 * 2 ** 30],

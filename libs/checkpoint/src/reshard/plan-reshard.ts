@@ -119,16 +119,22 @@ function requirePlannable({ tensors, objects }: SavedState): void {
   if (problems.length > 0) throw new UnplannableSave(problems.slice(0, MOST_PROBLEMS));
 }
 
+/** As FSDP1 names them with `StateDictType.LOCAL_STATE_DICT` (torch/distributed/fsdp/_flat_param.py). */
+const FLAT_PARAMETER = /(?:^|\.)_flat_param(?:\.|$)/;
+
 /** Why a tensor cannot be read whole, as a whole sentence; undefined: it can. */
 export function problemOf({ key, dtype, shape, chunks }: SavedTensor, comparisons: Comparisons): string | undefined {
-  if (bytesOfDtype(dtype) === undefined) return `Tensor ${key} has the dtype ${dtype}, whose size is not known here.`;
+  if (bytesOfDtype(dtype) === undefined)
+    return `Tensor ${key} has the dtype ${dtype}, whose size is not known here. Save it in another dtype.`;
+  if (FLAT_PARAMETER.test(key))
+    return `Tensor ${key} is a FlatParameter of FSDP1: parameters one after the other, without their names, and padding that depends on the number of ranks. Load it at the number of ranks that saved it, and save it with StateDictType.SHARDED_STATE_DICT, which loads at any number.`;
   const hole = describeCoverage({ key, dtype, shape, chunks }, comparisons);
   if (hole !== undefined) return `Tensor ${key} ${hole}.`;
   if (chunks.some(({ item }) => item === undefined)) return `The save does not say where a chunk of tensor ${key} is.`;
   const changed = chunks.find(({ item }) => (item?.transforms?.length ?? 0) > 0);
   return changed === undefined
     ? undefined
-    : `Tensor ${key} is stored changed (${changed.item?.transforms?.[0] ?? ''}), which is not read here.`;
+    : `Tensor ${key} is stored changed (${changed.item?.transforms?.[0] ?? ''}), which is not read here. Load it with PyTorch, and save it without this transform.`;
 }
 
 /** Tensors in their order, so that those of a layer stay together, in groups of about the same size. */

@@ -9,7 +9,14 @@ export interface LookOptions {
   readonly crc32: Crc32;
   /** Absent: bytes are not compared with a manifest. */
   readonly sha256?: () => Sha256;
+  /** `.metadata` of DCP up to this size is read. Absent: what a pod of 1.5 GiB can hold. */
+  readonly maxMetadataBytes?: number;
 }
+
+/** Metadata in a pod: two million chunks, which take 1.4 GB. */
+export const POD_METADATA_BYTES = 384 << 20;
+/** Metadata where memory is not limited: six million chunks, which take about 4 GB. FSDP of 405B parameters over 1,024 ranks, with moments, has 3.5 million. */
+export const LARGEST_METADATA_BYTES = 1 << 30;
 
 /** What a look at a save found. */
 export interface Look {

@@ -255,3 +255,24 @@ describe('a damaged save of PyTorch is found, and where', () => {
     ]);
   });
 });
+
+describe('metadata of a sound save of PyTorch', () => {
+  const save = fixtureSave('dcp-2.15.0');
+  const metadata = save.files.get('.metadata')?.length ?? 0;
+  const lookUpTo = (maxMetadataBytes: number): SaveLook =>
+    save.run(verifySave(save.list(), { level: 'V1', crc32, maxMetadataBytes }));
+
+  it('is read if it is as large as allowed', () => {
+    expect(lookUpTo(metadata).verdict).toBe('sound');
+  });
+
+  it('that is larger is not called damaged, and who reads it is named', () => {
+    const { verdict, findings } = lookUpTo(metadata - 1);
+    expect([verdict, findings[0]?.sentence]).toEqual([
+      'unverifiable',
+      expect.stringMatching(
+        /^\.metadata has \d+ bytes, and at most \d+ are read here\. "coxswain checkpoint" reads it, where it has 4 GB of memory\./,
+      ),
+    ]);
+  });
+});

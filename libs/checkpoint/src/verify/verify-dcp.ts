@@ -7,13 +7,11 @@ import { UnreadableSave } from '../read/unreadable-save.ts';
 import { checkContent, type ItemPromise, openItem } from './archives.ts';
 import { allComparisons, describeCoverage } from './coverage.ts';
 import { type Finding, type FindingKind, kindOfUnreadable, type Level } from './finding.ts';
-import { isUpTo, type Look, type LookOptions } from './look.ts';
+import { isUpTo, LARGEST_METADATA_BYTES, type Look, type LookOptions, POD_METADATA_BYTES } from './look.ts';
 import { checkItems, itemsOf } from './items.ts';
 
 /** Clocks of two nodes, and a file system's times, differ by less. */
 const CLOCK_SKEW_MS = 2000;
-/** A million chunks and their names take 143 to 250 MB. */
-const MAX_METADATA = 384 << 20;
 
 /** Looks at a save up to a level. Stops after the structure if that is broken: what its items hold no longer matters. */
 export function* verifyDcp(listed: readonly StoredFile[], options: LookOptions): Reading<Look> {
@@ -21,7 +19,7 @@ export function* verifyDcp(listed: readonly StoredFile[], options: LookOptions):
   if (metadata === undefined)
     return failed('V0', 'incomplete', `The save has no ${DCP_INDEX_FILE}: it was not finished.`);
   if (metadata.isLink === true) return failed('V0', 'damaged', `${DCP_INDEX_FILE} is a link, which is not followed.`);
-  const state = yield* readState(metadata);
+  const state = yield* readState(metadata, options.maxMetadataBytes);
   if ('sentence' in state) return failed('V1', state.kind, state.sentence);
   const structure = isUpTo('V1', options) ? checkStructure(state, listed) : [];
   const findings = [...checkTimes(listed, metadata), ...structure, ...unreadFiles(state, listed)];
@@ -34,12 +32,20 @@ function failed(level: Level, kind: FindingKind, sentence: string): Look {
   return { state: undefined, findings: [{ level, kind, sentence }] };
 }
 
-function* readState({ bytes }: StoredFile): Reading<SavedState | Pick<Finding, 'kind' | 'sentence'>> {
-  if (bytes > MAX_METADATA)
+function* readState(
+  { bytes }: StoredFile,
+  mostBytes = POD_METADATA_BYTES,
+): Reading<SavedState | Pick<Finding, 'kind' | 'sentence'>> {
+  if (bytes > mostBytes) {
+    const elsewhere =
+      mostBytes < LARGEST_METADATA_BYTES && bytes <= LARGEST_METADATA_BYTES
+        ? ' "coxswain checkpoint" reads it, where it has 4 GB of memory.'
+        : '';
     return {
       kind: 'unverifiable',
-      sentence: `${DCP_INDEX_FILE} has ${String(bytes)} bytes, and at most ${String(MAX_METADATA)} are read here (about 2.6 million chunks). Its engine loads it all the same. To have later saves verified, divide tensors among fewer ranks (FSDP within groups that replicate).`,
+      sentence: `${DCP_INDEX_FILE} has ${String(bytes)} bytes, and at most ${String(mostBytes)} are read here.${elsewhere} Its engine loads it all the same. To have later saves verified, divide tensors among fewer ranks (FSDP within groups that replicate).`,
     };
+  }
   try {
     return readDcpMetadata(yield* readBytes(DCP_INDEX_FILE, 0, bytes));
   } catch (error) {

@@ -9,7 +9,7 @@ import { COMMON_FILE, COMMON_STATE, INDEX_FILE, TORCH_DIST } from '../formats/to
 import { readPayload, readRecords, recordNamed } from '../formats/zip/read-archive.ts';
 import { parseJson } from '../read/parse-json.ts';
 import { readBytes, type Reading, type StoredFile } from '../read/save-files.ts';
-import type { SavedFacts, SavedState, StoredItem } from '../read/saved-state.ts';
+import type { SavedFacts, SavedState, SavedTensor, StoredItem } from '../read/saved-state.ts';
 import { UnreadableSave, withContext } from '../read/unreadable-save.ts';
 import { checkContent, openItem } from './archives.ts';
 import { describeUnreadable, type Finding, type FindingKind, type Level } from './finding.ts';
@@ -191,7 +191,21 @@ function withFacts(state: SavedState, { hasScheduler, ...facts }: CommonFacts): 
   };
   return {
     ...state,
-    tensors: state.tensors.map((tensor) => ({ ...tensor, kind: kindOfKey(tensor.key) })),
+    tensors: state.tensors.map(withKind),
     facts: held,
+  };
+}
+
+/** Chunks are made when they are read: those of all tensors can be a million objects. */
+function withKind(tensor: SavedTensor): SavedTensor {
+  const { key, dtype, shape } = tensor;
+  return {
+    key,
+    dtype,
+    shape,
+    kind: kindOfKey(key),
+    get chunks() {
+      return tensor.chunks;
+    },
   };
 }

@@ -14,6 +14,7 @@ const below = (leaf: string, changes: Partial<FabricNode> = {}): Partial<FabricN
 const vacancy = (changes: Partial<Vacancy> = {}): Vacancy => ({
   needs: [8],
   beside: [],
+  next: [],
   inRow: [],
   gang: [aFabricNode({ name: 'away' })],
   mostOffers: 8,
@@ -43,6 +44,13 @@ describe('spare nodes', () => {
       vacancy({ gang: [here] }),
       'never',
       [spare('a', 8, below('m')), spare('b', 8, below('l'))],
+      ['b', 'a'],
+    ],
+    [
+      'as near as the pods before and after come before those below the leaf of most of the gang',
+      vacancy({ gang: [here, { ...here, name: 'there' }], next: [aFabricNode({ switches: ['m', 's'] })] }),
+      'never',
+      [spare('a', 8, below('l')), spare('b', 8, below('m'))],
       ['b', 'a'],
     ],
     [

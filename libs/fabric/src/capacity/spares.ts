@@ -18,6 +18,8 @@ export interface Vacancy {
   readonly needs: readonly number[];
   /** Nodes of the pods that they share tensor groups with; empty: any domain will do. */
   readonly beside: readonly FabricNode[];
+  /** Nodes of the pods before and after them: near those they were. */
+  readonly next: readonly FabricNode[];
   /** Nodes of the pods that they share an island with. */
   readonly inRow: readonly FabricNode[];
   /** Nodes of all pods that have one. */
@@ -26,7 +28,10 @@ export interface Vacancy {
   readonly mostOffers: number;
 }
 
-/** One offer of each kind of place, those first that share most switches with nodes of the gang, then those of the fullest domains. */
+/**
+ * One offer of each kind of place: those first that share most switches with the pods before and after, then those that do with nodes of the gang, then
+ * those of the fullest domains.
+ */
 export function offersFor(
   vacancy: Vacancy,
   spares: readonly SpareNode[],
@@ -37,15 +42,24 @@ export function offersFor(
     spares.filter(({ node }) => isAllowed(node)),
     ({ node }) => `${node.nvlinkDomain}\n${acrossIslands === 'anyGroup' ? '' : node.island}`,
   );
-  const near = nearness(vacancy.gang);
+  const [near, nearNext] = [nearness(vacancy.gang), nearness(vacancy.next)];
   const kindOf = kindsBeside(vacancy.gang);
   const kinds = new Set<string>();
   return [...byDomain.values()]
     .flatMap((members) => [members, ...bySwitches(members)])
     .map((members) => members.toSorted((one, other) => one.free - other.free || byText(one.node.name, other.node.name)))
     .filter((offer) => canTake(vacancy.needs, offer))
-    .map((offer) => ({ offer, near: near(offer), free: freeOf(offer), name: offer[0]?.node.name ?? '' }))
-    .sort((one, other) => other.near - one.near || one.free - other.free || byText(one.name, other.name))
+    .map((offer) => ({
+      offer,
+      next: nearNext(offer),
+      near: near(offer),
+      free: freeOf(offer),
+      name: offer[0]?.node.name ?? '',
+    }))
+    .sort(
+      (one, other) =>
+        other.next - one.next || other.near - one.near || one.free - other.free || byText(one.name, other.name),
+    )
     .filter(({ offer }) => {
       const kind = kindOf(offer);
       return kinds.has(kind) ? false : kinds.add(kind);

@@ -52,9 +52,22 @@ export function windowInTheWay(windows: readonly NodeWindow[], stay: Stay): Node
 }
 
 function isInTheWay(window: NodeWindow, { namespace, nowMs, endMs }: Stay): boolean {
-  if (window.namespace === namespace || nowMs >= window.untilMs) return false;
-  if (nowMs >= window.fromMs - LEAVE_BEFORE_MS) return true;
-  return nowMs >= window.heldFromMs && endMs > window.fromMs;
+  const closed = window.namespace === namespace ? undefined : closedTimeOf(window, nowMs);
+  return closed !== undefined && (nowMs >= closed.fromMs || endMs > closed.fromMs);
+}
+
+/**
+ * The time in which no job may run on the window's nodes that is placed at `nowMs`, other than jobs of the namespace that it is kept for; undefined: the
+ * window is over, or is so far away that jobs are placed across it and move when it begins.
+ */
+export function closedTimeOf(
+  { fromMs, untilMs, heldFromMs }: NodeWindow,
+  nowMs: number,
+): { readonly fromMs: number; readonly untilMs: number } | undefined {
+  if (nowMs >= untilMs) return undefined;
+  const leaveMs = fromMs - LEAVE_BEFORE_MS;
+  if (nowMs >= leaveMs) return { fromMs: leaveMs, untilMs };
+  return nowMs >= heldFromMs ? { fromMs, untilMs } : undefined;
 }
 
 /**

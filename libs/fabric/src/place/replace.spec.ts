@@ -33,6 +33,13 @@ describe('a gang that lost nodes', () => {
       ['b-2', 'b-1'],
     ],
     [
+      'gets the spare of its own rack where that of a fuller rack costs no less',
+      tp8({ dataParallelDegree: 7 }),
+      aFabricCapacity(without([...leaf('a', 4, { nvlinkDomain: 'a' }), ...leaf('b', 5, { nvlinkDomain: 'b' })], 'a-0')),
+      gangOn('b-0', 'a-1', 'a-0', 'a-2', 'b-1', 'b-2', 'b-3'),
+      ['b-0', 'a-1', 'a-3', 'a-2', 'b-1', 'b-2', 'b-3'],
+    ],
+    [
       'gets one from farther where none is near, and keeps its others',
       tp8({ dataParallelDegree: 3 }),
       aFabricCapacity(without(twoLeaves, 'b-0'), { 'a-0': 4 }),

@@ -1,6 +1,6 @@
 import { worldSize } from '@coxswain/layout';
 import { trafficOf } from '../traffic/assumed-traffic.ts';
-import type { FabricCapacity, FabricNode } from '../nodes/fabric.ts';
+import type { Fabric, FabricCapacity, FabricNode } from '../nodes/fabric.ts';
 import { type AcrossIslands, type GangRequest, type GangShape, gangShape } from '../traffic/gang-shape.ts';
 import { placementCost } from './least-crossing.ts';
 import { nodesInReserve, openNodes, withTaken } from '../capacity/open-nodes.ts';
@@ -34,7 +34,10 @@ export function replaceNodes(request: GangRequest, capacity: FabricCapacity, gan
   const kept = keptNodes(shape, capacity, gang);
   if (!kept.some((node) => node !== undefined)) return undefined;
   const asItIs = { ...request, acrossIslands: islandsOf(request, kept) };
-  const whole = filled({ request: asItIs, shape, pools: poolsFor(capacity, gang, kept) }, kept);
+  const whole = filled(
+    { request: asItIs, shape, fabric: capacity.fabric, pools: poolsFor(capacity, gang, kept) },
+    kept,
+  );
   if (whole === undefined || breaksRule(asItIs, shape, whole)) return undefined;
   return { nodes: whole.map(({ name }) => name), ranksPerPod: gang.ranksPerPod };
 }
@@ -83,6 +86,7 @@ export function keptUnlessWorse(
 interface Refilling {
   readonly request: GangRequest;
   readonly shape: GangShape;
+  readonly fabric: Fabric;
   /** What is free, in the order in which it is taken where all costs the same. */
   readonly pools: readonly (readonly SpareNode[])[];
 }
@@ -149,7 +153,7 @@ function filled(refilling: Refilling, kept: readonly (FabricNode | undefined)[])
 
 /** Nodes for the pods of that block that have none; false, and nothing changed, where there are none. */
 function fillBlock(
-  { shape, request, pools, mostOffers }: Refilling & Offers,
+  { shape, request, fabric, pools, mostOffers }: Refilling & Offers,
   nodes: (FabricNode | undefined)[],
   block: number,
 ): boolean {
@@ -160,7 +164,8 @@ function fillBlock(
   const beside = pods.flatMap((pod) => nodes[pod] ?? []);
   const gang = nodes.flatMap((node) => node ?? []);
   const types = new Set(gang.map(({ gpuType }) => gpuType));
-  const vacancy = { needs, beside, inRow: inRowOf(shape, nodes, block), gang, mostOffers };
+  const next = [(pods[0] ?? 0) - 1, (pods.at(-1) ?? 0) + 1].flatMap((pod) => nodes[pod] ?? []);
+  const vacancy = { needs, beside, next, inRow: inRowOf(shape, nodes, block), gang, mostOffers };
   const offersOf = (isMeant: (spare: SpareNode) => boolean): readonly SpareOffer[] =>
     pools.flatMap((pool) =>
       offersFor(
@@ -171,7 +176,7 @@ function fillBlock(
     );
   const alike = offersOf(({ node }) => types.has(node.gpuType));
   const offers = alike.length > 0 ? alike : offersOf(() => true);
-  const costOf = costAround(request, shape, { nodes, pods: lost });
+  const costOf = costAround({ request, fabric }, shape, { nodes, pods: lost });
   const [best] = offers
     .map((offer) => tightestFor(needs, offer))
     .map((taken, rank) => ({ taken, rank, cost: costOf(taken) }))

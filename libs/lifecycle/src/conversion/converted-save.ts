@@ -21,9 +21,14 @@ export type ConversionState =
 
 /** Whether a Checkpoint of that name is the converted save of `source`. Anyone can make one of that name. */
 export function isConvertedFrom(converted: Checkpoint, source: Checkpoint): boolean {
-  const { convertedFrom, claimName, path } = converted.spec;
-  const isBeside = claimName === source.spec.claimName && path.startsWith(`${conversionFolder(source.spec.path)}/`);
+  const { convertedFrom, path } = converted.spec;
+  const isBeside = placeOf(converted) === placeOf(source) && path.startsWith(`${conversionFolder(source.spec.path)}/`);
   return isBeside && convertedFrom?.uid === source.metadata.uid;
+}
+
+/** Claim, or bucket and its server. */
+function placeOf({ spec: { claimName, bucket } }: Checkpoint): string {
+  return bucket === undefined ? `claim ${claimName}` : `bucket ${bucket.uri} ${bucket.endpoint ?? ''}`;
 }
 
 /** The state of the conversion of `source`. `converted`: the Checkpoint of that name; undefined: there is none. */

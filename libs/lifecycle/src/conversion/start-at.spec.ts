@@ -29,6 +29,9 @@ const saved = (
   ...aCheckpoint(aJob(), { spec: { step, layout, format: 'deepspeed', bytes: 2 ** 30, ...more } }),
   ...(status === undefined ? {} : { status }),
 });
+/** For specs of Checkpoints. */
+const IN_BUCKET = { claimName: '', bucket: { uri: 's3://training/runs', endpoint: 'https://s3.research' } };
+const inBucket = (one: Checkpoint): Checkpoint => ({ ...one, spec: { ...one.spec, ...IN_BUCKET } });
 const nameOf = (step: number): string => saved(step).metadata.name;
 
 type Conversion = NonNullable<Checkpoint['status']>['conversion'];
@@ -122,9 +125,23 @@ describe('a job that saved on four ranks and goes on with two', () => {
     ],
     ['converts no suspect save', [saved(40, dp4, {}, suspect)], {}, 'unresumable'],
     ['goes back from a suspect save', [saved(20, dp2), saved(40, dp4, {}, suspect)], {}, nameOf(20)],
+    ['converts a save in a bucket', [saved(40, dp4, IN_BUCKET)], {}, `converting ${nameOf(40)}`],
+    ['converts rather than repeat a step', [saved(39, dp2), saved(40)], {}, `converting ${nameOf(40)}`],
     [
-      'converts nothing in a bucket',
-      [saved(40, dp4, { claimName: '', bucket: { name: 'b', endpoint: 'https://s3' } as never })],
+      'repeats a step rather than convert in a bucket, where a save also moves twice',
+      [saved(39, dp2, IN_BUCKET), saved(40, dp4, IN_BUCKET)],
+      {},
+      nameOf(39),
+    ],
+    [
+      'begins from what was converted in the bucket',
+      [saved(40, dp4, IN_BUCKET), inBucket(conversionOf(40, converted, read))],
+      { spec: { spec: { checkpoint: { bucket: IN_BUCKET.bucket } } } },
+      `${nameOf(40)}-universal as universal`,
+    ],
+    [
+      'takes no save of another bucket for what was converted',
+      [saved(40, dp4, IN_BUCKET), conversionOf(40, converted, read)],
       {},
       'unresumable',
     ],

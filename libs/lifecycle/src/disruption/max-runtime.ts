@@ -1,5 +1,5 @@
 /** How much of spec.maxRuntimeSeconds has this run of the job used, and what is due because of it? */
-import type { Attempt } from '@coxswain/api-types';
+import { countedTime, heldByRunMs, heldMs } from '@coxswain/scheduling';
 import { formatDuration, MINUTE_MS, SECOND_MS } from '@coxswain/units';
 import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
@@ -26,7 +26,7 @@ export interface RuntimeLeft {
 export function runtimeLeft(record: JobRecord, { spec }: Pick<Facts, 'spec'>, now: Date): RuntimeLeft | undefined {
   if (spec?.maxRuntimeSeconds === undefined) return undefined;
   const limitMs = spec.maxRuntimeSeconds * SECOND_MS;
-  const usedMs = usedBy(record, now);
+  const usedMs = heldByRunMs(record, now);
   const announceAtMs = Math.min(limitMs * ANNOUNCED.share, ANNOUNCED.longestMs);
   const saveAtMs = Math.min(announceAtMs, Math.max(announceAtMs * SAVE.share, stallMsOf(record) * SAVE.stalls));
   return { limitMs, usedMs, leftMs: limitMs - usedMs, announceAtMs, saveAtMs };
@@ -36,26 +36,6 @@ export function runtimeLeft(record: JobRecord, { spec }: Pick<Facts, 'spec'>, no
 function stallMsOf({ attempts }: JobRecord): number {
   const pace = attempts.flatMap((one) => one.pace ?? []).findLast(({ saves }) => saves > 0);
   return pace === undefined ? 0 : pace.betweenStepsMs / pace.saves;
-}
-
-function usedBy(record: JobRecord, now: Date): number {
-  const { heldSeconds, throughEpoch } = countedTime(record);
-  const later = record.attempts.filter(({ epoch }) => epoch > throughEpoch);
-  return later.reduce((sum, attempt) => sum + heldMs(attempt, now), heldSeconds * SECOND_MS);
-}
-
-/** The recorded sum. A suspension ends a run, so it begins at 0 after the last one. */
-function countedTime({ runtime, attempts }: JobRecord): NonNullable<JobRecord['runtime']> {
-  const suspended = attempts.findLast(({ outcome }) => outcome === 'Suspended')?.epoch ?? 0;
-  if (runtime !== undefined && runtime.throughEpoch >= suspended) return runtime;
-  return { heldSeconds: 0, throughEpoch: suspended };
-}
-
-/** From the reservation of its GPUs until its last pod has ended. */
-function heldMs({ startedAt, stoppingAt, endedAt, stage }: Attempt, now: Date): number {
-  const until = stage === 'Ended' ? Date.parse(endedAt ?? stoppingAt ?? startedAt) : now.getTime();
-  const ms = until - Date.parse(startedAt);
-  return Number.isFinite(ms) ? Math.max(0, ms) : 0;
 }
 
 /** Records the time of ended attempts, of which status keeps only the newest, and that the end was announced. */

@@ -289,9 +289,11 @@ describe('the next epoch', () => {
 
 describe('a gang whose nodes take long to search', () => {
   const many = Array.from({ length: 1_024 }, (_, index) => aNode({ name: `node-${index}` }));
+  const searchedFabric = aCapacity(many).fabric;
   const found: ObservedNodeSearch = {
     kind: 'found',
-    found: { kind: 'placed', nodes: ['x', 'y'], ranksPerPod: 2, where: 'W.' },
+    found: { kind: 'placed', nodes: ['node-7', 'node-9'], ranksPerPod: 2, where: 'W.' },
+    searched: searchedFabric,
   };
   const searched = (observedSearch: ObservedNodeSearch, observed: Partial<Observed> = {}) => {
     const searches: NodeSearch[] = [];
@@ -310,7 +312,23 @@ describe('a gang whose nodes take long to search', () => {
     const { decision, searches } = searched({ kind: 'unasked' });
     expect(decision.actions).toContainEqual({ kind: 'findNodes', search: searches[0] });
     expect(searched({ kind: 'searching' }).decision.actions.map(({ kind }) => kind)).not.toContain('findNodes');
-    expect(searched(found).decision.reserve?.nodes).toEqual(['x', 'y']);
+    expect(searched(found).decision.reserve?.nodes).toEqual(['node-7', 'node-9']);
+  });
+
+  it('that others took a node from meanwhile gets another one, and its status says so', () => {
+    const capacity = () => ({ ...aCapacity(many), usedGpus: new Map([['node-9', 2]]) });
+    const { decision } = searched(found, { capacity });
+    expect(decision.reserve?.nodes).toEqual(['node-7', 'node-0']);
+    expect(findCondition(decision.status.conditions, 'Placed')?.message).toContain(
+      'While nodes were searched, others took some of them: 1 pod is on the nearest free nodes instead.',
+    );
+  });
+
+  it('that others took all nodes from meanwhile is searched again', () => {
+    const capacity = () => ({ ...aCapacity(many), usedGpus: new Map(many.map(({ name }) => [name, 2])) });
+    const { decision, searches } = searched(found, { capacity });
+    expect(decision.actions).toContainEqual({ kind: 'findNodes', search: searches[0] });
+    expect(decision.reserve).toBeUndefined();
   });
 
   it.each<[string, Partial<Observed>, string]>([
@@ -323,7 +341,7 @@ describe('a gang whose nodes take long to search', () => {
 
   it('is refused in the words of the search, which are remembered', () => {
     const refused = { kind: 'waiting', message: 'No room.' } as const;
-    const { decision } = searched({ kind: 'found', found: refused });
+    const { decision } = searched({ kind: 'found', found: refused, searched: searchedFabric });
     expect(decision.refusal?.refusal).toEqual(refused);
     expect(findCondition(decision.status.conditions, 'Placed')?.message).toBe('No room.');
   });

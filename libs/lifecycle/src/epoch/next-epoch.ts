@@ -13,7 +13,7 @@ import {
   placementName,
 } from '@coxswain/api-types';
 import { acrossIslandsOf, capacityToReplace, type PlacedGang } from '@coxswain/fabric';
-import { capacityWithout, type FoundNodes, type NodeSearch, searchNodes } from '@coxswain/job-planning';
+import { capacityWithout, type FoundNodes, foundNow, type NodeSearch, searchNodes } from '@coxswain/job-planning';
 import { isSameDivision, layoutToLoad } from '@coxswain/checkpoint';
 import { worldSize } from '@coxswain/layout';
 import type { Acceptance } from './acceptance.ts';
@@ -64,7 +64,7 @@ export type NextEpoch =
       readonly refused?: GangRequest;
       readonly wanted?: { readonly placing: Placing; readonly request: GangRequest };
     }
-  /** Another process searches nodes; `ask` if that search was not started yet. */
+  /** Another process searches nodes; `ask` if that search was not started yet, or must be made again. */
   | { readonly kind: 'choosingNodes'; readonly ask?: NodeSearch }
   /** There is room, and the known version of the runtime is too old to begin with. */
   | { readonly kind: 'readingRuntimeAgain' }
@@ -267,7 +267,7 @@ function foundNodes(facts: Facts, search: NodeSearch): FoundNodes | (NextEpoch &
     case 'searching':
       return { kind: 'choosingNodes' };
     case 'found':
-      return observed.found;
+      return foundNow(search, observed, capacity) ?? { kind: 'choosingNodes', ask: search };
   }
 }
 

@@ -12,7 +12,7 @@ import type {
   TerminationCause,
   TrainingJob,
 } from '@coxswain/api-types';
-import type { FabricCapacity } from '@coxswain/fabric';
+import type { Fabric, FabricCapacity } from '@coxswain/fabric';
 import type { NodeCondition, Standing } from '@coxswain/health';
 import type { FoundNodes, JobPlanAnswer, MeasuredGpus, NodeSearch } from '@coxswain/job-planning';
 import type { ReadRuntime } from '@coxswain/runtime';
@@ -204,9 +204,10 @@ export interface ObservedNodeRequest {
   readonly message: string;
 }
 
-/** What became of a search of nodes. `found` may be older than the capacity that is shown: what it places is held against that when it is reserved. */
+/** What became of a search of nodes. The capacity may have changed since: `searched` is the fabric that the search read. */
 export type ObservedNodeSearch =
-  { readonly kind: 'unasked' | 'searching' } | { readonly kind: 'found'; readonly found: FoundNodes };
+  | { readonly kind: 'unasked' | 'searching' }
+  | { readonly kind: 'found'; readonly found: FoundNodes; readonly searched: Fabric };
 
 /** Nodes of the whole cluster. */
 export interface NodeCensus {

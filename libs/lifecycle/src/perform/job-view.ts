@@ -129,8 +129,6 @@ export interface JobView {
 export interface NodeSearches {
   /** State of that search of the job; a different earlier search does not count. */
   of(jobUid: string, search: NodeSearch): ObservedNodeSearch;
-  /** Version of the capacity that the job's result is based on; undefined: there is no result. */
-  versionOf(jobUid: string): number | undefined;
   /** Ends the job's search: its result was reserved, recorded as a refusal, or overtaken. */
   end(jobUid: string): void;
 }

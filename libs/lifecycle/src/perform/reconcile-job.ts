@@ -1,14 +1,16 @@
-import type { Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
+import type { Placement, TrainingJob } from '@coxswain/api-types';
 import type { NodeDemand } from '@coxswain/fabric';
 import { nodeDemandOf } from '@coxswain/runtime';
 import type { ClusterScheduler } from '@coxswain/scheduling';
 import { decide } from '../decide/decide.ts';
 import type { Action, Decision } from '../decide/decision.ts';
 import type { NodeState, Observed, ObservedPod, ObservedRuntime } from '../observation/observed.ts';
+import { UNWRITTEN_AFTER_MS } from '../observation/unwritten-statuses.ts';
 import { bareStatus, isRecordedAs } from '../record/bare-status.ts';
 import { type Answer, type Calls, mayPassByItself, messageOf } from './calls.ts';
 import { callBatches } from './call-batches.ts';
 import { detectedOf, type JobEffects, type JobView } from './job-view.ts';
+import { reserve } from './reserve.ts';
 import { isCheckpointWrite, noteCheckpoint, noteDone, noteFailure, probeOf } from './note-answers.ts';
 
 /** The result of a reconciliation: reconcile again after that time, unless a change comes first. */
@@ -47,7 +49,7 @@ export function* reconcileJob(key: string, ports: ReconcilePorts): Calls<Reconci
     }
     const { actions, requeueAfterMs } = decision;
     // At rest the status holds what was decided: an earlier write landed unanswered, or its reason passed.
-    if (actions.length === 0 && decision.readsFirst !== true) ports.view.unwrittenStatuses.forget(jobUid);
+    if (actions.length === 0 && decision.readsFirst !== true) noteRecorded(jobUid, ports.view);
     // Nothing that is observed changes by a refusal before its launchers end, so another pass would refuse them again.
     if (actions.every(({ kind }) => kind === 'refuseLaunchers')) {
       for (const action of actions) performAtOnce(job, action, ports.effects);
@@ -208,8 +210,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
   }
   view.stopwatches.keep(job.metadata.uid, decision.timed, view.monotonicMs());
   // A remembered placement needs no capacity, so there is no old version to check.
-  const versionNow = (): number =>
-    nodeSearches?.versionOf(job.metadata.uid) ?? version ?? scheduler.capacityFor(job.metadata.uid).version;
+  const versionNow = (): number => version ?? scheduler.capacityFor(job.metadata.uid).version;
   const { reserve: placement, claims } = decision;
   const isReserved = reserve({ job, placement, claims, version: versionNow }, scheduler);
   if (decision.reserve !== undefined) nodeSearches?.end(job.metadata.uid);
@@ -232,31 +233,6 @@ function isProofOf(
 ): proof is Proof {
   if (proof?.jobVersion !== job.metadata.resourceVersion) return false;
   return [...nodeStates].every(([node, state]) => state === 'ready' || proof?.nodeStates.has(node));
-}
-
-/**
- * Reserves the placement that status records or is to record, before it is created, and releases an earlier reservation that is not needed
- * any more.
- */
-function reserve(
-  about: {
-    readonly job: TrainingJob;
-    readonly placement: PlacementSpec | undefined;
-    readonly claims: PlacementSpec | undefined;
-    readonly version: () => number;
-  },
-  scheduler: ClusterScheduler,
-): boolean {
-  const { job, placement, claims, version } = about;
-  const { uid } = job.metadata;
-  const wanted = placement ?? claims;
-  if (wanted !== undefined && scheduler.reservedFor(uid) === wanted) return true;
-  scheduler.release(uid);
-  if (placement === undefined && claims !== undefined) {
-    scheduler.reserveClaim(claims);
-    return true;
-  }
-  return placement === undefined || scheduler.reserve(placement, version());
 }
 
 /**
@@ -285,7 +261,9 @@ function* record(
   const answer = yield* writeStatus({ job, decision }, effects);
   if (answer?.kind === 'failed' && answer.cause !== 'conflict') {
     view.unwrittenStatuses.note(job.metadata.uid, view.monotonicMs());
-    if (!mayPassByItself(answer)) releaseUnrecorded(job, view.scheduler);
+    const isLong = (view.unwrittenStatuses.forMs(job.metadata.uid, view.monotonicMs()) ?? 0) >= UNWRITTEN_AFTER_MS;
+    if (isLong) view.scheduler.setRecordable(job.metadata.uid, false);
+    if (isLong || !mayPassByItself(answer)) releaseUnrecorded(job, view.scheduler);
     const { withoutRecord, unrecorded } = decision;
     const actions = answer.cause === 'refused' && withoutRecord.length > 0 ? withoutRecord : unrecorded;
     if (actions.length === 0) throw answer.error;
@@ -293,7 +271,7 @@ function* record(
     return yield* perform({ job, actions, found }, ports);
   }
   if (answer?.kind === 'done') {
-    view.unwrittenStatuses.forget(job.metadata.uid);
+    noteRecorded(job.metadata.uid, view);
     effects.recordEvents(answer.job ?? job, decision.events);
   }
   // Either the server accepted the status for the observed job, or another writer changed the job and the view has its new version.
@@ -301,6 +279,11 @@ function* record(
   const jobVersion = answer?.kind === 'done' ? answer.job?.metadata.resourceVersion : undefined;
   const written = proof === undefined || jobVersion === undefined ? {} : { proof: { ...proof, jobVersion } };
   return { ...rest, ...written, refused: new Map(), statusAtMs: view.monotonicMs() };
+}
+
+function noteRecorded(jobUid: string, { unwrittenStatuses, scheduler }: JobView): void {
+  unwrittenStatuses.forget(jobUid);
+  scheduler.setRecordable(jobUid, true);
 }
 
 function warnOfRelease(job: TrainingJob, actions: readonly Action[], effects: JobEffects): void {
@@ -314,8 +297,8 @@ function warnOfRelease(job: TrainingJob, actions: readonly Action[], effects: Jo
 }
 
 /**
- * Releases a reservation whose status was refused, because it would block other jobs until a user changes something. A reservation that may
- * have been recorded stays.
+ * Releases a reservation whose status was refused, or could not be written for minutes, because it would block other jobs until a user changes something.
+ * A reservation that may have been recorded stays.
  */
 function releaseUnrecorded({ metadata, status }: TrainingJob, scheduler: ClusterScheduler): void {
   const reserved = scheduler.reservedFor(metadata.uid);

@@ -26,9 +26,11 @@ export interface QuotaObstacle {
   readonly message: string;
 }
 
+const GPU_QUOTA = `requests.${GPU_RESOURCE}`;
+
 /** Quotas count only whole numbers of these. */
 const COUNTED: readonly (readonly [resource: string, counts: keyof PodDemand])[] = [
-  [`requests.${GPU_RESOURCE}`, 'gpus'],
+  [GPU_QUOTA, 'gpus'],
   ['pods', 'pods'],
   ['count/pods', 'pods'],
 ];
@@ -50,6 +52,16 @@ export function quotaObstacles(quotas: readonly QuotaObject[], demand: PodDemand
 /** The obstacle in a sentence, for a job that waits and for the check of one. */
 export function quotaSentence({ message }: Pick<QuotaObstacle, 'message'>): string {
   return `The pods of the job together need more than a quota allows: ${message}.`;
+}
+
+/** GPUs that a quota allows and that pods use of it; undefined: it does not count GPUs. `isScoped`: it counts some pods only. */
+export function gpusOfQuota(
+  quota: QuotaObject,
+): { readonly limit: number; readonly used: number; readonly isScoped: boolean } | undefined {
+  const { spec, status } = quota;
+  const limit = wholeNumber(spec?.hard?.[GPU_QUOTA]);
+  if (limit === undefined) return undefined;
+  return { limit, used: wholeNumber(status?.used?.[GPU_QUOTA]) ?? 0, isScoped: !isOfEveryPod(quota) };
 }
 
 function isOfEveryPod({ spec }: QuotaObject): boolean {

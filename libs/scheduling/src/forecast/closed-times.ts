@@ -1,4 +1,4 @@
-import { LEAVE_BEFORE_MS, type NodeWindow } from '@coxswain/fabric';
+import { closedTimeOf, type NodeWindow } from '@coxswain/fabric';
 import type { ClosedTime } from './forecast-input.ts';
 
 /**
@@ -9,10 +9,13 @@ export function closedTimes(windows: ReadonlyMap<string, readonly NodeWindow[]>,
   const times = new Map<string, ClosedTime & { readonly nodes: string[] }>();
   for (const [node, over] of windows) {
     let closedUntilMs = now.getTime();
-    for (const { fromMs, untilMs, heldFromMs, namespace } of over) {
-      const leaveMs = fromMs - LEAVE_BEFORE_MS;
-      const startMs = Math.max(closedUntilMs, leaveMs);
-      if (now.getTime() < Math.min(heldFromMs, leaveMs) || untilMs <= startMs) continue;
+    for (const window of over) {
+      const closed = closedTimeOf(window, now.getTime());
+      if (closed === undefined) continue;
+      const { untilMs } = closed;
+      const { namespace } = window;
+      const startMs = Math.max(closedUntilMs, closed.fromMs);
+      if (untilMs <= startMs) continue;
       closedUntilMs = untilMs;
       const key = `${String(startMs)} ${String(untilMs)} ${namespace ?? ''}`;
       const known = times.get(key);

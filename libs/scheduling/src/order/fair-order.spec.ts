@@ -1,7 +1,12 @@
 import { fairOrder } from './fair-order.ts';
 
 describe('jobs that wait', () => {
-  const job = (name: string, namespace: string, since: string) => ({ name, namespace, since });
+  const job = (name: string, namespace: string, since: string, isOneNode = false) => ({
+    name,
+    namespace,
+    since,
+    isOneNode,
+  });
   type Jobs = readonly ReturnType<typeof job>[];
   it.each<[string, Jobs, readonly string[], Readonly<Record<string, number>>?]>([
     ['are none', [], []],
@@ -18,6 +23,16 @@ describe('jobs that wait', () => {
         job('small-2', 'small', '2026-02-02'),
       ],
       ['big-1', 'small-1', 'big-2', 'small-2', 'big-3'],
+    ],
+    [
+      'on one node come before larger ones of their namespace, and wait for the turns of other namespaces',
+      [
+        job('gang-x', 'x', '2026-01-01'),
+        job('one-x1', 'x', '2026-01-03', true),
+        job('one-x2', 'x', '2026-01-04', true),
+        job('gang-y', 'y', '2026-01-02'),
+      ],
+      ['one-x1', 'gang-y', 'one-x2', 'gang-x'],
     ],
     [
       'begin with the namespace that was served longest ago, whoever has waited longest',

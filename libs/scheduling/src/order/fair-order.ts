@@ -7,12 +7,15 @@ export interface QueuedJob {
   readonly priority?: number;
   /** RFC 3339: since when nodes are held for the job. Absent: none are. */
   readonly promisedAt?: string | undefined;
+  /** Whether it fits on one node. Absent: it does not. */
+  readonly isOneNode?: boolean;
 }
 
 /**
  * Orders waiting jobs. A higher priority comes first. Of one priority, jobs for which nodes are held come first: otherwise each start in their
  * namespace would put them behind those of other namespaces, and their nodes would be held for another job. Then namespaces take turns, so that a
- * thousand jobs of one tenant do not delay the only job of another, and within a namespace the job that has waited longest comes first. The
+ * thousand jobs of one tenant do not delay the only job of another. Within a namespace, jobs of one node come before larger ones, because they take
+ * little of what is free, and nodes are held for larger ones (`inPromiseOrder`); of each kind, the job that has waited longest comes first. The
  * namespace that was served longest ago begins. Among namespaces that were never served, the one whose job has waited longest begins. `servedAs`
  * returns the number of a namespace's last serving; 0 if it was never served.
  */
@@ -35,12 +38,16 @@ function inTurns<Job extends QueuedJob>(jobs: readonly Job[], servedAs: (namespa
     jobs.toSorted((left, right) => compareText(left.since, right.since)),
     ({ namespace }) => namespace,
   );
-  // The sort is stable: namespaces with the same number keep the order of their longest waits.
+  // Both sorts are stable: namespaces with the same number keep the order of their longest waits, and jobs of a kind that of their waits.
   const queues = [...byNamespace]
     .toSorted(([left], [right]) => servedAs(left) - servedAs(right))
-    .map(([, queue]) => queue);
+    .map(([, queue]) => queue.toSorted((left, right) => nodesRank(left) - nodesRank(right)));
   const rounds = queues.reduce((most, queue) => Math.max(most, queue.length), 0);
   return Array.from({ length: rounds }, (_, round) => queues.flatMap((queue) => queue[round] ?? [])).flat();
+}
+
+function nodesRank({ isOneNode = false }: QueuedJob): number {
+  return isOneNode ? 0 : 1;
 }
 
 function byPromise(left: QueuedJob, right: QueuedJob): number {

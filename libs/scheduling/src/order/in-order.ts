@@ -1,5 +1,5 @@
 /** Whose turn is it? A pure function of jobs, so that the operator, a new leader and the API find the same order. */
-import type { TrainingJob } from '@coxswain/api-types';
+import { effectiveLayout, gpuCount, type TrainingJob } from '@coxswain/api-types';
 import { fairOrder } from './fair-order.ts';
 import { priorityOf } from './priority.ts';
 import { waitingSince } from './waiting-jobs.ts';
@@ -8,7 +8,7 @@ import { waitingSince } from './waiting-jobs.ts';
 export type Servings = ReadonlyMap<string, number>;
 
 /**
- * Waiting jobs in the order of their turn: priority, then jobs for which nodes are held, then namespaces in turn, then age. `promisedAt`: RFC 3339,
+ * Waiting jobs in the order of their turn: priority, then jobs for which nodes are held, then namespaces in turn, then those of one node, then age. `promisedAt`: RFC 3339,
  * since when nodes are held for the job, which the scheduler knows before status records it.
  */
 export function inOrder(
@@ -22,6 +22,7 @@ export function inOrder(
     since: waitingSince(job),
     priority: priorityOf(job),
     promisedAt: promisedAt(job),
+    isOneNode: isOneNode(job),
   }));
   return fairOrder(queued, (namespace) => servings.get(namespace) ?? 0).map(({ job }) => job);
 }
@@ -40,6 +41,11 @@ export function servingsOf(jobs: Iterable<TrainingJob>, begun: readonly string[]
   const recorded = [...newest].sort(([, left], [, right]) => (left < right ? -1 : Number(left > right)));
   const inSequence = [...recorded.map(([namespace]) => namespace), ...begun];
   return new Map(inSequence.map((namespace, at) => [namespace, at + 1]));
+}
+
+/** Whether the job fits on one node. */
+function isOneNode({ spec, status }: TrainingJob): boolean {
+  return gpuCount(effectiveLayout(spec, status?.plan), spec.gpus) <= (spec.resources.gpusPerNode ?? 1);
 }
 
 /** Namespace of a job. */

@@ -1,7 +1,9 @@
 import type { PlacementSpec, TrainingJob } from '@coxswain/api-types';
+import { worldSize } from '@coxswain/layout';
 import { requestKey } from '../capacity/refusals.ts';
 import { inOrder, namespaceOf, servingsOf } from '../order/in-order.ts';
-import { isWaitingForCapacity } from '../order/waiting-jobs.ts';
+import { inPromiseOrder, servedStarts } from '../order/promise-order.ts';
+import { isWaitingForCapacity, waitingSince } from '../order/waiting-jobs.ts';
 import { priorityOf } from '../order/priority.ts';
 import type { Reservations } from '../reservations/reservations.ts';
 import type { GangRequest, PlacementRefusal } from '../gang-request.ts';
@@ -26,6 +28,8 @@ export class HeldForOthers {
   readonly #parts: HeldForOthersParts;
   readonly #promises: NodePromises;
   readonly #heads: RecordedHeads;
+  /** UIDs of jobs for which no nodes are held, because their status cannot be written. */
+  readonly #withoutRecord = new Set<string>();
 
   constructor(parts: HeldForOthersParts) {
     this.#parts = parts;
@@ -33,7 +37,7 @@ export class HeldForOthers {
       ...parts,
       areHeadsKnown: () => this.#heads.isKnown,
       isReserved: (uid) => parts.reservations.reservedFor(uid) !== undefined,
-      waiting: () => this.#waiting(),
+      waiting: (now) => this.#waiting(now),
       holders: (now) => {
         const reserved = parts.reservations.reservations().map(({ placement }) => placement);
         return holdersOf(parts.view, reserved, now);
@@ -55,6 +59,15 @@ export class HeldForOthers {
   /** The job changed, or was deleted (`after` undefined). */
   jobChanged(before: TrainingJob, after: TrainingJob | undefined): void {
     this.#promises.jobChanged(before, after);
+  }
+
+  /** Holds no nodes for the job of that UID, or may hold them again. */
+  setRecordable(jobUid: string, isRecordable: boolean): void {
+    if (isRecordable) this.#withoutRecord.delete(jobUid);
+    else {
+      this.#withoutRecord.add(jobUid);
+      this.#promises.drop(jobUid);
+    }
   }
 
   /** The nodes that are held for the job of that UID; undefined: none, `deriving`: not known yet. */
@@ -115,10 +128,13 @@ export class HeldForOthers {
   inOrder(waiting: readonly TrainingJob[]): readonly TrainingJob[] {
     const { view, reservations } = this.#parts;
     const servings = servingsOf(view.jobs(), reservations.unrecorded().map(namespaceOf));
-    return inOrder(waiting, servings, ({ metadata, status }) => {
-      const promise = this.#promises.derivedFor(metadata.uid);
-      return promise?.promisedAt.toISOString() ?? status?.expectedStart?.promisedAt;
-    });
+    return inOrder(waiting, servings, (job) => this.#promisedAt(job));
+  }
+
+  /** RFC 3339: since when nodes are held for the job. */
+  #promisedAt({ metadata, status }: TrainingJob): string | undefined {
+    const promise = this.#promises.derivedFor(metadata.uid);
+    return promise?.promisedAt.toISOString() ?? status?.expectedStart?.promisedAt;
   }
 
   #bindingOn(jobUid: string): readonly NodePromise[] {
@@ -126,19 +142,39 @@ export class HeldForOthers {
     return job === undefined ? [] : this.#promises.bindingOn(job);
   }
 
-  #waiting(): readonly WaitingGang[] {
+  /** Jobs that have asked for nodes, in the order in which nodes are held for them. */
+  #waiting(now: Date): readonly WaitingGang[] {
     const { view, reservations, requestOf } = this.#parts;
     const reserved = new Set(reservations.reservations().map(({ placement }) => placement.jobUid));
+    const nowMs = now.getTime();
     const jobs = view.jobs();
     const mayBePromised = (job: TrainingJob): boolean =>
-      isWaitingForCapacity(job) ||
-      job.status?.expectedStart !== undefined ||
-      this.#promises.derivedFor(job.metadata.uid) !== undefined;
+      !this.#withoutRecord.has(job.metadata.uid) &&
+      (isWaitingForCapacity(job) ||
+        job.status?.expectedStart !== undefined ||
+        this.#promises.derivedFor(job.metadata.uid) !== undefined);
     const waiting = jobs.filter((job) => isWaiting(job) && !reserved.has(job.metadata.uid) && mayBePromised(job));
-    return this.inOrder(waiting).flatMap((job) => {
+    const claims = waiting.flatMap((job) => {
       const request = requestOf(job.metadata.uid);
-      return request === undefined ? [] : [gangOf(job, request)];
+      const sinceMs = Date.parse(waitingSince(job));
+      return request === undefined
+        ? []
+        : {
+            job,
+            request,
+            namespace: namespaceOf(job),
+            gpus: worldSize(request.layout),
+            priority: priorityOf(job),
+            sinceMs: Number.isNaN(sinceMs) ? nowMs : sinceMs,
+            promisedAt: this.#promisedAt(job),
+          };
     });
+    const begun = reservations.unrecorded().map((job) => {
+      const placement = reservations.reservedFor(job.metadata.uid);
+      return { namespace: namespaceOf(job), gpus: placement?.worldSize ?? 0, atMs: nowMs };
+    });
+    const inTheirOrder = inPromiseOrder(claims, { nowMs, starts: servedStarts(jobs, begun) });
+    return inTheirOrder.map(({ job, request }) => gangOf(job, request));
   }
 }
 

@@ -15,8 +15,8 @@ import type { GangRequest, NodeQuestion } from '../gang-request.ts';
 /** Parts of {@link NodePromises}. */
 export interface NodePromisesParts {
   readonly view: SchedulerView;
-  /** Waiting jobs that have asked for nodes, in the order of their turn. */
-  readonly waiting: () => readonly WaitingGang[];
+  /** Waiting jobs that have asked for nodes, in the order in which nodes are held for them. */
+  readonly waiting: (now: Date) => readonly WaitingGang[];
   /** Whether every job for which the leader before held nodes has asked. Others would get their nodes before. */
   readonly areHeadsKnown: () => boolean;
   /** Whether this process has reserved nodes for the job of that UID. */
@@ -113,7 +113,7 @@ export class NodePromises {
   /** The job changed, or was deleted (`after` undefined). A promise of a job that no longer waits ends at once. */
   jobChanged(before: TrainingJob, after: TrainingJob | undefined): void {
     const waits = after !== undefined && isWaiting(after);
-    if (!waits) this.#drop(before.metadata.uid);
+    if (!waits) this.drop(before.metadata.uid);
     if (waits && (!isWaiting(before) || priorityOf(before) !== priorityOf(after))) this.#due = 'now';
     const [ran, runs] = [runningAttempt(before), after === undefined ? undefined : runningAttempt(after)];
     if (ran?.epoch !== runs?.epoch || ran?.stage !== runs?.stage || this.#hasMoved(after)) this.#isDueSoon();
@@ -159,7 +159,8 @@ export class NodePromises {
     if (this.#due === 'no') this.#due = 'soon';
   }
 
-  #drop(jobUid: string): void {
+  /** The promise for the job of that UID ends at once. */
+  drop(jobUid: string): void {
     const rest = this.#promises.filter(({ job }) => job.uid !== jobUid);
     if (rest.length === this.#promises.length) return;
     this.#promises = rest;
@@ -195,7 +196,7 @@ export class NodePromises {
 
   #begin(now: Date, nowMs: number): void {
     const { waiting, holders, capacityOf, usedGpus, withClosed, isReserved } = this.#parts;
-    const gangs = waiting();
+    const gangs = waiting(now);
     if (gangs.length === 0 && this.#promises.length === 0) return;
     this.#derivedAtMs = nowMs;
     const held = holders(now);

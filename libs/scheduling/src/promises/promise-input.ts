@@ -25,7 +25,7 @@ export interface Holder {
 
 /** What promises are derived from. */
 export interface PromiseInput {
-  /** In the order of their turn. */
+  /** In the order in which nodes are held for them. */
   readonly waiting: readonly WaitingGang[];
   readonly holders: readonly Holder[];
   /** Nodes that suit the request. */

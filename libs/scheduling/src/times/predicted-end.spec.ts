@@ -38,6 +38,15 @@ function aJob(facts: {
   };
 }
 
+const ended = (epoch: number, from: number, to: number): Attempt =>
+  anAttempt({ epoch, stage: 'Ended', outcome: 'Failed', startedAt: iso(from), endedAt: iso(to) });
+
+/** A job with a limit of an hour that waits after these attempts. */
+function afterRuns(attempts: readonly Attempt[], runtime?: NonNullable<TrainingJob['status']>['runtime']): TrainingJob {
+  const { status = { epoch: 0, restarts: { total: 0, charged: 0 } }, ...job } = aJob({ maxRuntimeSeconds: 3_600 });
+  return { ...job, status: { ...status, attempts: [...attempts], ...(runtime === undefined ? {} : { runtime }) } };
+}
+
 const PACE = { steps: 100, inStepsMs: 100 * MINUTE * 0.9, betweenStepsMs: 10 * MINUTE, saves: 2 };
 const firstStep = { step: 1, at: iso(5) };
 
@@ -78,6 +87,18 @@ describe('the end of a job', () => {
       aJob({ attempt: {}, maxRuntimeSeconds: 3_600 }),
       1,
       [62, 1, 62, 'MaxRuntime'],
+    ],
+    [
+      'with a limit is sooner by the time of its ended attempts, recorded or not',
+      afterRuns([ended(1, -90, -60), ended(2, -30, -20)], { heldSeconds: 1_800, throughEpoch: 1 }),
+      0,
+      [22, 0, 22, 'MaxRuntime'],
+    ],
+    [
+      'with a limit does not count the time before it was suspended',
+      afterRuns([{ ...ended(1, -90, -60), outcome: 'Suspended' }]),
+      0,
+      [62, 0, 62, 'MaxRuntime'],
     ],
     [
       'without any record is as far away as its start, and may be at any time',

@@ -1,5 +1,6 @@
 /** When does a job end? Pure: the operator, the API and the simulator ask the same question. */
 import { type Attempt, effectiveLayout, type EndBasis, gpuCount, stepsOf, type TrainingJob } from '@coxswain/api-types';
+import { heldByRunMs, type HeldTimes } from './held-time.ts';
 import { measuredStepMs, startDelayMs } from './step-time.ts';
 
 /** A predicted end. `latest` is absent if the job may run for any time. */
@@ -39,7 +40,7 @@ export function isOverdue(job: TrainingJob, now: Date): boolean {
 
 /** Ends that the record gives, the one that counts first; `past`: it makes more steps than it asked for. */
 function knownEnds(job: TrainingJob, run: Run, now: Date): readonly (EndMs | 'past')[] {
-  const limitMs = endByLimit(job, run);
+  const limitMs = endByLimit(job, now);
   const bySteps = endOfStop(job, run) ?? endBySteps(job, run);
   const byLimit = limitMs === undefined ? [] : [boundAlone(limitMs, now)];
   if (bySteps === undefined) return byLimit;
@@ -136,18 +137,14 @@ function stepTimeOf(
   };
 }
 
-/** Fields of a job with a limit of its running time. */
-interface LimitedJob {
-  readonly spec: { readonly maxRuntimeSeconds?: number };
-  readonly status?: { readonly runtime?: { readonly heldSeconds?: number } };
-}
-
-/** When the limit of its running time ends the job, in milliseconds; undefined: it has none. */
-function endByLimit(job: TrainingJob, { startedMs }: Run): number | undefined {
-  const { spec, status } = job as LimitedJob;
+/** When the limit of its running time ends the job, in milliseconds; undefined: it has none. A job that waits counts as one that starts now. */
+function endByLimit(
+  { spec, status = {} }: Pick<TrainingJob, 'spec'> & { readonly status?: HeldTimes },
+  now: Date,
+): number | undefined {
   if (spec.maxRuntimeSeconds === undefined) return undefined;
-  const leftSeconds = Math.max(0, spec.maxRuntimeSeconds - (status?.runtime?.heldSeconds ?? 0));
-  return startedMs + leftSeconds * 1_000 + ENDING_MS;
+  const leftMs = spec.maxRuntimeSeconds * 1_000 - heldByRunMs(status, now);
+  return now.getTime() + leftMs + ENDING_MS;
 }
 
 function withBound(end: EndMs, limitMs: number | undefined): EndMs {

@@ -10,7 +10,15 @@ import type { InMemoryCluster } from './in-memory-cluster.ts';
 export function createInMemoryScheduler(cluster: InMemoryCluster, monotonicMs: () => number): ClusterScheduler {
   const view = viewOf(cluster, monotonicMs);
   const scheduler = new ClusterScheduler(view);
+  const jobs = new Map<string, TrainingJob>();
   cluster.onChange((kind, key) => {
+    if (kind === 'TrainingJob') {
+      const before = jobs.get(key);
+      const after = cluster.get<TrainingJob & KubeObject>('TrainingJob', key);
+      if (after === undefined) jobs.delete(key);
+      else jobs.set(key, after);
+      if (before !== undefined) scheduler.jobChanged(before, after);
+    }
     if (kind === 'Node') scheduler.nodeChanged(key);
     if (kind === 'Pod') for (const { name } of view.nodes()) scheduler.gpusChanged(name);
   });

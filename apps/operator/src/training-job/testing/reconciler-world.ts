@@ -12,12 +12,14 @@ import { keyOf, type KubeObject } from '@coxswain/kube';
 import type { EndArbiter } from '@coxswain/lifecycle';
 import type { ClusterScheduler, PriorityClassFacts } from '@coxswain/scheduling';
 import { TrainingJobReconciler, type ReconcilerOptions } from '../training-job.reconciler.ts';
+import type { NodeSearches } from '../node-searches.ts';
 import { createInMemoryScheduler } from './in-memory-scheduler.ts';
 import { InMemoryCluster } from './in-memory-cluster.ts';
 import { InMemoryTrainingJobStore, type StoreWrite } from './in-memory-training-job-store.ts';
 
 /** What becomes of a pod that was bound: it runs, or its trainer exits with that code, or for the cause that its launcher gives. */
 export type PodFate = (pod: {
+  readonly jobName: string;
   readonly epoch: number;
   readonly podIndex: number;
 }) => 'runs' | number | TerminationCause;
@@ -41,6 +43,7 @@ export class ReconcilerWorld {
   reports: Partial<Pick<ReconcilerOptions, 'verdictsOf' | 'findingsOf' | 'readEvidence' | 'progressOf' | 'hearing'>> =
     {};
   readonly #arbiter: EndArbiter | undefined;
+  readonly #nodeSearches: ((scheduler: ClusterScheduler) => NodeSearches) | undefined;
   priorityClasses: readonly PriorityClassFacts[] = [];
   leaderTerm = 1;
   nowMs = Date.parse('2026-01-01T00:00:00Z');
@@ -55,10 +58,13 @@ export class ReconcilerWorld {
       readonly beside?: ReconcilerWorld | undefined;
       readonly name?: string;
       readonly arbiter?: EndArbiter;
+      /** Searches beside the loop; absent: nodes are searched in it. */
+      readonly nodeSearches?: (scheduler: ClusterScheduler) => NodeSearches;
     } = {},
   ) {
     this.cluster = about.beside?.cluster ?? new InMemoryCluster();
     this.#arbiter = about.arbiter;
+    this.#nodeSearches = about.nodeSearches;
     this.cluster.nowMs = () => this.nowMs;
     const { apiVersion, kind, metadata, spec: wanted } = aTrainingJob({ spec: { ...QUICK_RESTART, ...spec } });
     const { namespace } = metadata;
@@ -104,6 +110,7 @@ export class ReconcilerWorld {
       trainedOf: () => undefined,
       verdictsOf: (job) => this.reports.verdictsOf?.(job) ?? [],
       ...(this.#arbiter === undefined ? {} : { arbiter: this.#arbiter }),
+      ...(this.#nodeSearches === undefined ? {} : { nodeSearches: this.#nodeSearches(scheduler) }),
       readEvidence: async (job) => this.reports.readEvidence?.(job),
       findingsOf: (job) => this.reports.findingsOf?.(job) ?? [],
       // Nothing is known of these nodes' GPUs, so there is nothing to predict; what is asked is job-planner.spec.ts.
@@ -167,16 +174,22 @@ export class ReconcilerWorld {
       const { labels = {} } = pod.metadata;
       const epoch = Number(labels[LABELS.epoch]);
       const podIndex = Number(labels[LABELS.podIndex]);
+      const job = this.cluster
+        .list<TrainingJob & KubeObject>('TrainingJob')
+        .find(({ metadata }) => metadata.uid === labels[LABELS.jobUid]);
       const placement = this.cluster.list<Placement & KubeObject>('Placement').find(({ spec, metadata: { name } }) => {
-        const { status } = this.cluster.get<TrainingJob & KubeObject>('TrainingJob', this.key) ?? {};
-        return spec.epoch === epoch && status?.attempts?.some((attempt) => attempt.placement === name);
+        const isRecorded = job?.status?.attempts?.some((attempt) => attempt.placement === name) === true;
+        return spec.epoch === epoch && isRecorded;
       });
       const nodeName = placement?.spec.nodes[podIndex] ?? 'node-a';
       const isFinal = ['Succeeded', 'Failed'].includes(
         (pod.status as { readonly phase?: string } | undefined)?.phase ?? '',
       );
       if (isFinal) continue;
-      const status = pod.spec.nodeName === undefined ? RUNNING : this.#statusOf(fateOf({ epoch, podIndex }));
+      const status =
+        pod.spec.nodeName === undefined
+          ? RUNNING
+          : this.#statusOf(fateOf({ jobName: job?.metadata.name ?? '', epoch, podIndex }));
       const change = (current: RawPod): RawPod => ({ ...current, spec: { ...current.spec, nodeName }, status });
       this.cluster.update('Pod', key, { expects: {}, change });
     }

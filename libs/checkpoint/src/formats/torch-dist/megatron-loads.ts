@@ -10,7 +10,7 @@ const LARGEST_USUAL_BUCKET_RANKS = 40;
 const FREE = new Set(['fully_reshardable', 'unsharded', 'none']);
 
 const FIRST_SAVE =
-  'go on with the degrees that saved it, or save with layout.checkpointPolicy.optimizerReshard full before they change';
+  'go on with the degrees that saved it, convert it ("coxswain checkpoint convert --optimizer fully_reshardable", models without experts), or save with layout.checkpointPolicy.optimizerReshard full before they change';
 
 /** Of `torch_dist`. What decides is how the save stores the optimizer, not what its job asks for now. */
 export function torchDistLoads(question: LoadQuestion): LoadAnswer {

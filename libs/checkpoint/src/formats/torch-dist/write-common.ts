@@ -1,4 +1,4 @@
-/** Writes what Megatron-LM keeps beside the tensors of a save, for a save of weights alone. */
+/** Writes what Megatron-LM keeps beside the tensors of a save. */
 import type { Crc32 } from '../../read/save-files.ts';
 import { torchSaveValue } from '../torch-save/write-value.ts';
 import { COMMON_FILE, INDEX_FILE } from './torch-dist.ts';
@@ -11,19 +11,23 @@ const INDEX = {
   common_backend_version: 1,
 };
 
-/** The last one makes the save complete. */
-export function torchDistCommon(crc32: Crc32): readonly (readonly [path: string, bytes: Uint8Array])[] {
-  const common = {
-    dict: [
-      ['checkpoint_version', 3],
-      // No training has come this far: Megatron-LM begins with these weights.
-      ['iteration', 0],
-      // The gate and the up projection are one tensor.
-      ['content_metadata', { dict: [['singleton_local_shards', false]] }],
-    ],
-  } as const;
+const OF_WEIGHTS_ALONE = {
+  dict: [
+    ['checkpoint_version', 3],
+    // No training has come this far: Megatron-LM begins with these weights.
+    ['iteration', 0],
+    // The gate and the up projection are one tensor.
+    ['content_metadata', { dict: [['singleton_local_shards', false]] }],
+  ],
+} as const;
+
+/** The last one makes the save complete. `common`: the file of that name; undefined: the save is one of weights alone. */
+export function torchDistCommon(
+  crc32: Crc32,
+  common = torchSaveValue(OF_WEIGHTS_ALONE, crc32),
+): readonly (readonly [path: string, bytes: Uint8Array])[] {
   return [
-    [COMMON_FILE, torchSaveValue(common, crc32)],
+    [COMMON_FILE, common],
     [INDEX_FILE, new TextEncoder().encode(JSON.stringify(INDEX))],
   ];
 }

@@ -5,11 +5,15 @@ import { archiveFrame, type SmallRecord } from '../zip/write-archive.ts';
 
 /** The bytes of the file. */
 export function torchSaveValue(value: WrittenValue, crc32: Crc32): Uint8Array {
+  return torchSavePickle(writePickle(value, 2), crc32);
+}
+
+/** The bytes of the file that has this pickle, of a value without tensors. */
+export function torchSavePickle(pickle: Uint8Array, crc32: Crc32): Uint8Array {
   const record = (name: string, content: string): SmallRecord => {
     const bytes = new TextEncoder().encode(content);
     return { name, bytes, crc32: crc32(bytes, 0) };
   };
-  const pickle = writePickle(value, 2);
   const { head, tail } = archiveFrame({
     folder: 'archive',
     before: [],

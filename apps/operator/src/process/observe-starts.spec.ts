@@ -1,0 +1,59 @@
+import type { TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
+import { aTrainingJob, anAttempt } from '@coxswain/api-types/testing';
+import type { CacheChange, KubeObject } from '@coxswain/kube';
+import { observeStarts } from './observe-starts.ts';
+import { createOperatorMetrics, type Gauges } from './operator-metrics.ts';
+
+type Job = TrainingJob & KubeObject;
+
+const aJob = (status: Partial<TrainingJobStatus>): Job =>
+  aTrainingJob({ status: { epoch: 0, restarts: { total: 0, charged: 0 }, ...status } }) as Job;
+const held = { at: '', restsOn: 'Measured', promisedAt: '2026-01-01T00:00:00Z', firstPromised: '2026-01-01T01:00:00Z' };
+const waits = aJob({ expectedStart: held as TrainingJobStatus['expectedStart'] });
+const startedAt = (time: string): Job =>
+  aJob({ epoch: 1, attempts: [anAttempt({ startedAt: `2026-01-01T${time}Z` })] });
+
+const NO_GAUGES = new Proxy({} as Gauges, {
+  get: (_, name) => {
+    if (name === 'goodput') return { read: () => [], settled: () => Promise.resolve() };
+    if (name === 'queue') return () => ({ waitingByReason: {}, oldestWaitSeconds: 0 });
+    return name === 'endsHeld' ? () => ({}) : () => 0;
+  },
+});
+
+it.each<[string, CacheChange<Job>, boolean, readonly string[]]>([
+  [
+    'late start by seconds and as a share of the wait',
+    { kind: 'updated', previous: waits, object: startedAt('01:15:00') },
+    true,
+    ['seconds_sum{direction="later"} 900', 'ratio_sum 0.25'],
+  ],
+  [
+    'early start',
+    { kind: 'updated', previous: waits, object: startedAt('00:54:00') },
+    true,
+    ['seconds_sum{direction="earlier"} 360', 'ratio_sum 0.1'],
+  ],
+  [
+    'start on a replica that does not lead not at all',
+    { kind: 'updated', previous: waits, object: startedAt('01:15:00') },
+    false,
+    [],
+  ],
+  [
+    'start of a job that is listed for the first time not at all',
+    { kind: 'added', object: startedAt('01:15:00') },
+    true,
+    [],
+  ],
+])('the operator counts a %s', async (_sentence, change, isLeader, want) => {
+  const metrics = createOperatorMetrics(NO_GAUGES);
+  let handler: ((change: CacheChange<Job>) => void) | undefined;
+  observeStarts({ onChange: (given) => (handler = given) }, { metrics, isLeader: () => isLeader });
+  handler?.(change);
+  const { text } = await metrics.expose();
+  const sums = text
+    .split('\n')
+    .filter((line) => /^coxswain_queue_start_error_\w+_sum/.test(line) && !line.endsWith(' 0'));
+  expect(sums.map((line) => line.replace('coxswain_queue_start_error_', ''))).toEqual(want);
+});

@@ -1,0 +1,53 @@
+"""What can go wrong. Every error of this package is a `CoxswainError`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import types
+
+
+class CoxswainError(Exception):
+    """Base of all errors of this package."""
+
+
+class SettingsError(CoxswainError):
+    """No server, token or project was given, or the configuration file is wrong."""
+
+
+class JobFileError(CoxswainError):
+    """A job file cannot be read, or contains no job."""
+
+
+class UnreachableError(CoxswainError):
+    """The API did not answer: the address is wrong, or the API is down."""
+
+
+class ApiError(CoxswainError):
+    """The API refused a request.
+
+    status: HTTP status. code: stable name of the refusal, such as NOT_FOUND. errors: one entry per wrong field, with
+    `pointer` (where) and `detail` (what is wrong and what to do).
+    """
+
+    def __init__(self, status: int, code: str, detail: str, errors: list[Mapping[str, Any]]) -> None:
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.errors = errors
+        fields = [f"  {error.get('pointer') or '(body)'}: {error.get('detail')}" for error in errors]
+        super().__init__("\n".join([f"{detail} ({code})", *fields]))
+
+
+class NotFoundError(CoxswainError):
+    """There is no such job in the project."""
+
+
+class JobEndedError(CoxswainError):
+    """The job ended in another state than the one that was waited for. `job` is its last state."""
+
+    def __init__(self, job: types.Job, awaited: str) -> None:
+        self.job = job
+        super().__init__(f"{job['name']} is {job['state']}, and will not be {awaited}: {job['summary']}")

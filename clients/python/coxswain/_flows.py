@@ -1,0 +1,101 @@
+"""What calls do, as generators of requests: the client that runs them sends, waits, and hands back the answers, with or without asyncio."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from . import operations
+from ._errors import ApiError, JobEndedError, NotFoundError, SettingsError
+from ._request import Request
+
+if TYPE_CHECKING:
+    from . import types
+
+T = TypeVar("T")
+Flow = Generator[Request[Any], Any, T]
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_FINAL_STATES = frozenset({"Complete", "Failed", "Cancelled", "Refused", "Deleted"})
+_STEPS_OF_A_PAGE = 2000
+
+
+def project_of(project: str | None) -> Flow[str]:
+    """The project that was named, else the only one of the token."""
+    if project is not None:
+        return project
+    who: types.WhoAmI = yield operations.who_am_i_get()
+    if who["project"] is not None:
+        return who["project"]
+    names = ", ".join(each["project"] for each in who["memberships"])
+    which = f"You belong to {names}" if names else "You may use every project"
+    raise SettingsError(f"{which}: name one with project= or COXSWAIN_PROJECT.")
+
+
+def find_job(project: str, name_or_id: str) -> Flow[types.Job]:
+    """The job of that id or name; of several of a name the newest that was not refused."""
+    if _UUID.fullmatch(name_or_id):
+        job: types.Job = yield operations.jobs_get(project, name_or_id)
+        return job
+    found: list[types.JobSummary] = yield from all_pages(
+        lambda token: operations.jobs_list(project, q=name_or_id, page_size=100, page_token=token)
+    )
+    named = [each for each in found if each["name"] == name_or_id]
+    wanted = next((each for each in named if each["state"] != "Refused"), named[0] if named else None)
+    if wanted is None:
+        raise NotFoundError(f'No job named "{name_or_id}" in project {project}. client.jobs() lists the existing ones.')
+    job = yield operations.jobs_get(project, wanted["id"])
+    return job
+
+
+def all_pages(page: Callable[[str | None], Request[Any]], *, limit: int | None = None) -> Flow[list[Any]]:
+    """The items of every page, at most `limit`."""
+    items: list[Any] = []
+    token: str | None = None
+    while True:
+        answer = yield page(token)
+        items.extend(answer["items"])
+        token = answer.get("nextPageToken")
+        if token is None or (limit is not None and len(items) >= limit):
+            return items[:limit]
+
+
+def steps(
+    project: str, job_id: str, *, from_step: int | None, to_step: int | None, max_points: int | None
+) -> Flow[list[types.StepPoint]]:
+    """Every step of the curve, or the whole curve in at most `max_points` points."""
+    if max_points is not None:
+        answer: types.StepList = yield operations.job_history_steps(
+            project, job_id, from_step=from_step, to_step=to_step, max_points=max_points
+        )
+        return answer["items"]
+    points: list[types.StepPoint] = []
+    next_step = from_step
+    while True:
+        answer = yield operations.job_history_steps(
+            project, job_id, from_step=next_step, to_step=to_step, limit=_STEPS_OF_A_PAGE
+        )
+        points.extend(answer["items"])
+        if len(answer["items"]) < _STEPS_OF_A_PAGE:
+            return points
+        next_step = answer["items"][-1]["step"] + 1
+
+
+def is_over(job: types.Job) -> bool:
+    """Whether the job never changes its state again."""
+    return job["state"] in _FINAL_STATES
+
+
+def is_awaited(job: types.Job, awaited: str) -> bool:
+    """Whether the job is in the awaited state. Raises JobEndedError if it cannot reach it any more."""
+    if job["state"] == awaited:
+        return True
+    if is_over(job):
+        raise JobEndedError(job, awaited)
+    return False
+
+
+def may_pass(error: Exception) -> bool:
+    """Whether the same request may succeed later: an API that restarts answers again; a refusal stays one."""
+    return not isinstance(error, ApiError) or error.status == 429 or error.status >= 500

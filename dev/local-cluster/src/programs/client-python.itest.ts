@@ -1,0 +1,40 @@
+/** The tests of the Python package, with each Python of this machine. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { type BasePython, basePythons, CLIENT_PACKAGE, clientPython } from './client-python.ts';
+
+const run = promisify(execFile);
+const pythons = await basePythons();
+const newest = pythons.at(-1);
+
+/** Output of Python in the folder of the package. */
+async function python(base: BasePython, lock: 'test' | 'frames', args: readonly string[]): Promise<string> {
+  const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' };
+  const options = { cwd: CLIENT_PACKAGE, env, maxBuffer: 16e6 };
+  return run(await clientPython(base, lock), args, options).then(
+    ({ stdout }) => stdout,
+    ({ stdout = '', stderr = '' }: { stdout?: string; stderr?: string }) => `failed:\n${stdout}\n${stderr}`,
+  );
+}
+
+const PYTEST = ['-m', 'pytest', '-q', '-p', 'no:cacheprovider'];
+
+describe('the Python package', () => {
+  it.each(pythons.map((base) => [base.version, base] as const))(
+    'passes its tests with Python %s',
+    async (_version, base) => {
+      const { length } = pythons;
+      expect(length).toBeGreaterThan(0);
+      expect(await python(base, 'test', [...PYTEST, '--ignore=tests/test_frames.py'])).toMatch(/^\d+ passed in /m);
+    },
+  );
+
+  it('has types that are right, and DataFrames where pandas is installed', async () => {
+    if (newest === undefined) throw new Error('this machine has no Python of 3.10 to 3.15 on PATH');
+    expect(await python(newest, 'frames', [...PYTEST, 'tests/test_frames.py'])).toMatch(/^\d+ passed in /m);
+    const cache = ['--cache-dir', '/dev/null'];
+    expect(
+      await python(newest, 'frames', ['-m', 'mypy', '--strict', ...cache, 'coxswain', 'tests/typed_program.py']),
+    ).toContain('Success: no issues found');
+  });
+});

@@ -1,0 +1,38 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { Document } from './openapi.ts';
+import { pythonOperations } from './python-operations.ts';
+import { PythonTypes } from './python-types.ts';
+
+const GENERATED = 'Written by `npm run generate` from the OpenAPI document of the API. Do not edit.';
+
+/** Types and requests of the Python package, from the OpenAPI document. */
+export function generatePythonClient(document: Document = openApiOfSources()): ReadonlyMap<string, string> {
+  const types = new PythonTypes(document.components.schemas);
+  const operations = pythonOperations(document, types);
+  const folder = 'clients/python/coxswain';
+  return new Map([
+    [
+      `${folder}/types.py`,
+      types.module(
+        `"""What the API takes and answers, as it is in JSON. ${GENERATED}"""\n\nfrom __future__ import annotations\n\nfrom typing import Any, Literal, TypedDict\n\nfrom typing_extensions import NotRequired, TypeAlias\n`,
+      ),
+    ],
+    [
+      `${folder}/operations.py`,
+      `"""A function per operation of the API. ${GENERATED}"""\n\nfrom __future__ import annotations\n\nfrom typing import TYPE_CHECKING, Any, Literal\n\nfrom ._request import Request, quote\n\nif TYPE_CHECKING:\n    from . import types\n\n\n${operations}`,
+    ],
+  ]);
+}
+
+/** The document that the API serves. A process of its own reads the sources, because Node does not know their decorators. */
+function openApiOfSources(): Document {
+  const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--import', new URL('nest-sources.mjs', import.meta.url).href, here('print-openapi.ts')],
+    { encoding: 'utf8', maxBuffer: 64e6 },
+  );
+  if (status !== 0) throw new Error(`the OpenAPI document could not be made: ${stderr}`);
+  return JSON.parse(stdout) as Document;
+}
