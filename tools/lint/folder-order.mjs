@@ -178,10 +178,11 @@ export const FOLDER_ORDER = {
     'notices',
     'record',
   ],
-  // when waiting jobs start; nodes that are held for the first in line; nodes in windows; order of waiting jobs; predicted ends; free capacity and refusals; reservations;
+  // when waiting jobs start; which running jobs make room; nodes that are held for the first in line; nodes in windows; order of waiting jobs; predicted ends; free capacity and refusals; reservations;
   // what the scheduler reads of the cluster; what a gang asks for
   'libs/scheduling': [
     'forecast',
+    'claims',
     'promises',
     'windows',
     'order',

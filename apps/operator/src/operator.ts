@@ -6,6 +6,7 @@ import { type ClusterScheduler, queueFigures } from '@coxswain/scheduling';
 import type { Logger } from '@coxswain/telemetry';
 import { createClusterCache, type ClusterCache } from './cluster/cluster-cache.ts';
 import { leadingClient } from './cluster/leading-client.ts';
+import { claimsOn } from './cluster/claims-on.ts';
 import type { Config } from './config/config.ts';
 import { FabricController } from './fabric/fabric-controller.ts';
 import { CheckpointControllers } from './process/checkpoint-controllers.ts';
@@ -368,6 +369,8 @@ class RunningOperator implements Operator {
           pods: () => ({ ...this.#config.pods, ...reporting.forPods }),
           ...reporting.views,
           arbiter: this.#arbiter,
+          makesRoom: this.#config.makesRoom,
+          claimsOn: (uid) => claimsOn(this.#cache, uid),
           nodeRequestOf: (job) => this.#nodeRequests.stateOf(job.metadata.uid ?? ''),
           fabricChangeOf: (job) => this.#fabric.changeOf(job.metadata.uid ?? ''),
           timeouts: this.#config.timeouts,

@@ -283,7 +283,7 @@ class Attempt(TypedDict):
     heldByFenced: NotRequired[list[AttemptHeldByFencedItem]]
     """GPUs that its fenced pods hold after endedAt, each number from its time on: a pod on a lost node cannot be deleted. Absent: none."""
     outcome: NotRequired[Literal["Succeeded", "Failed", "Suspended", "Cancelled", "Resized", "Moved"]]
-    reason: NotRequired[Literal["EngineFailed", "DoNotRestart", "NothingTrained", "LauncherFailed", "PodLost", "PodNeverRan", "NodeLost", "Evicted", "LimitExceeded", "TurnedAway", "NotCreated", "NotScheduled", "NotStarted", "SecretMissing", "Condemned", "Hung", "PreflightFailed", "RendezvousPortLost", "CheckpointUnreadable", "CheckpointIoError", "PodsRefused", "PlacementLost", "NameConflict", "NotReaped", "GpusFree", "NodeLeaving", "MaxRuntimeReached", "SuspendRequested", "CancelRequested"]]
+    reason: NotRequired[Literal["EngineFailed", "DoNotRestart", "NothingTrained", "LauncherFailed", "PodLost", "PodNeverRan", "NodeLost", "Evicted", "LimitExceeded", "TurnedAway", "NotCreated", "NotScheduled", "NotStarted", "SecretMissing", "Condemned", "Hung", "PreflightFailed", "RendezvousPortLost", "CheckpointUnreadable", "CheckpointIoError", "PodsRefused", "PlacementLost", "NameConflict", "NotReaped", "GpusFree", "NodeLeaving", "MadeRoom", "MaxRuntimeReached", "SuspendRequested", "CancelRequested"]]
     message: NotRequired[str]
     """For a failure: rank, node, exit code and the last lines of its log."""
     checkpointFaults: NotRequired[list[CheckpointFaultOnNode]]
@@ -322,6 +322,8 @@ class Attempt(TypedDict):
     """How its newest incarnation continued from resumedFrom. Absent: from scratch, nothing is known yet, or recorded by an earlier release."""
     earlySave: NotRequired[EarlySave]
     """The newest early save that was requested. Absent: none."""
+    forClaim: NotRequired[ForClaim]
+    """For an attempt that made room: the job that gets its nodes. Absent: it made no room."""
     lostWork: NotRequired[LostWork]
     """For an attempt that was suspended, moved or resized: steps that were not saved. Absent: none, or recorded by an earlier release."""
     prediction: NotRequired[AttemptPrediction]
@@ -1008,7 +1010,7 @@ class EndedIncarnation(TypedDict):
     """When every one of its ranks had been started. Absent: never."""
     endedAt: str
     """When its failure was recorded."""
-    reason: Literal["EngineFailed", "DoNotRestart", "NothingTrained", "LauncherFailed", "PodLost", "PodNeverRan", "NodeLost", "Evicted", "LimitExceeded", "TurnedAway", "NotCreated", "NotScheduled", "NotStarted", "SecretMissing", "Condemned", "Hung", "PreflightFailed", "RendezvousPortLost", "CheckpointUnreadable", "CheckpointIoError", "PodsRefused", "PlacementLost", "NameConflict", "NotReaped", "GpusFree", "NodeLeaving", "MaxRuntimeReached", "SuspendRequested", "CancelRequested"]
+    reason: Literal["EngineFailed", "DoNotRestart", "NothingTrained", "LauncherFailed", "PodLost", "PodNeverRan", "NodeLost", "Evicted", "LimitExceeded", "TurnedAway", "NotCreated", "NotScheduled", "NotStarted", "SecretMissing", "Condemned", "Hung", "PreflightFailed", "RendezvousPortLost", "CheckpointUnreadable", "CheckpointIoError", "PodsRefused", "PlacementLost", "NameConflict", "NotReaped", "GpusFree", "NodeLeaving", "MadeRoom", "MaxRuntimeReached", "SuspendRequested", "CancelRequested"]
     message: NotRequired[str]
     """Rank, node and how it ended."""
     charged: bool
@@ -1452,7 +1454,7 @@ class FailurePolicyInput(TypedDict):
 class FailureRule(TypedDict):
     name: str
     """Name of the rule in status and messages."""
-    onReasons: NotRequired[list[Literal["EngineFailed", "DoNotRestart", "NothingTrained", "LauncherFailed", "PodLost", "PodNeverRan", "NodeLost", "Evicted", "LimitExceeded", "TurnedAway", "NotCreated", "NotScheduled", "NotStarted", "SecretMissing", "Condemned", "Hung", "PreflightFailed", "RendezvousPortLost", "CheckpointUnreadable", "CheckpointIoError", "PodsRefused", "PlacementLost", "NameConflict", "NotReaped", "GpusFree", "NodeLeaving", "MaxRuntimeReached", "SuspendRequested", "CancelRequested"]]]
+    onReasons: NotRequired[list[Literal["EngineFailed", "DoNotRestart", "NothingTrained", "LauncherFailed", "PodLost", "PodNeverRan", "NodeLost", "Evicted", "LimitExceeded", "TurnedAway", "NotCreated", "NotScheduled", "NotStarted", "SecretMissing", "Condemned", "Hung", "PreflightFailed", "RendezvousPortLost", "CheckpointUnreadable", "CheckpointIoError", "PodsRefused", "PlacementLost", "NameConflict", "NotReaped", "GpusFree", "NodeLeaving", "MadeRoom", "MaxRuntimeReached", "SuspendRequested", "CancelRequested"]]]
     """Reasons of attempts (status.attempts[].reason), such as NodeLost or Condemned. Absent: any but DoNotRestart, NothingTrained, PodsRefused, PlacementLost and NameConflict."""
     onExitCodes: NotRequired[FailureExitCodes]
     """Exit codes of the rank that failed first. Does not match if the code is unknown."""
@@ -1473,7 +1475,7 @@ class FailureRule(TypedDict):
 class FailureRuleInput(TypedDict):
     name: str
     """Name of the rule in status and messages."""
-    onReasons: NotRequired[list[Literal["EngineFailed", "DoNotRestart", "NothingTrained", "LauncherFailed", "PodLost", "PodNeverRan", "NodeLost", "Evicted", "LimitExceeded", "TurnedAway", "NotCreated", "NotScheduled", "NotStarted", "SecretMissing", "Condemned", "Hung", "PreflightFailed", "RendezvousPortLost", "CheckpointUnreadable", "CheckpointIoError", "PodsRefused", "PlacementLost", "NameConflict", "NotReaped", "GpusFree", "NodeLeaving", "MaxRuntimeReached", "SuspendRequested", "CancelRequested"]]]
+    onReasons: NotRequired[list[Literal["EngineFailed", "DoNotRestart", "NothingTrained", "LauncherFailed", "PodLost", "PodNeverRan", "NodeLost", "Evicted", "LimitExceeded", "TurnedAway", "NotCreated", "NotScheduled", "NotStarted", "SecretMissing", "Condemned", "Hung", "PreflightFailed", "RendezvousPortLost", "CheckpointUnreadable", "CheckpointIoError", "PodsRefused", "PlacementLost", "NameConflict", "NotReaped", "GpusFree", "NodeLeaving", "MadeRoom", "MaxRuntimeReached", "SuspendRequested", "CancelRequested"]]]
     """Reasons of attempts (status.attempts[].reason), such as NodeLost or Condemned. Absent: any but DoNotRestart, NothingTrained, PodsRefused, PlacementLost and NameConflict."""
     onExitCodes: NotRequired[FailureExitCodesInput]
     """Exit codes of the rank that failed first. Does not match if the code is unknown."""
@@ -1504,8 +1506,23 @@ class Fingerprint(TypedDict):
     """Of the names and versions of all Python packages of the image."""
 
 
+class ForClaim(TypedDict):
+    name: NotRequired[str]
+    """Name of the job that gets the nodes. Absent: it is in another namespace."""
+    uid: str
+    """UID of the job that gets the nodes."""
+    epoch: int
+    """Number of the claim: the attempt of that job that the nodes are for."""
+    priority: int
+    """Priority of that job at the time."""
+    wayOut: Literal["Shrink", "Move", "Wait"]
+    """Shrink: it goes on with fewer GPUs. Move: it goes on with other nodes at once. Wait: it waits for free GPUs."""
+    deadline: str
+    """The ranks are killed if they have not saved and stopped by then."""
+
+
 class GoodputShare(TypedDict):
-    category: Literal["productive", "initialisation", "checkpointRestore", "checkpointSave", "wastedProgress", "infrastructureRecovery", "programRecovery", "unexplainedRecovery", "slow", "plannedStop", "lostNode", "other"]
+    category: Literal["productive", "initialisation", "checkpointRestore", "checkpointSave", "preemption", "wastedProgress", "infrastructureRecovery", "programRecovery", "unexplainedRecovery", "slow", "plannedStop", "lostNode", "other"]
     gpuSeconds: float
     share: float
     """Of all held GPU-seconds; 0 where none were held."""
@@ -1516,7 +1533,7 @@ GoodputSpan = TypedDict(
     {
         "from": "str",
         "to": "str",
-        "spent": "Literal[\"productive\", \"initialisation\", \"checkpointRestore\", \"checkpointSave\", \"wastedProgress\", \"infrastructureRecovery\", \"programRecovery\", \"unexplainedRecovery\", \"slow\", \"plannedStop\", \"lostNode\", \"other\", \"waiting\", \"suspended\"]",
+        "spent": "Literal[\"productive\", \"initialisation\", \"checkpointRestore\", \"checkpointSave\", \"preemption\", \"wastedProgress\", \"infrastructureRecovery\", \"programRecovery\", \"unexplainedRecovery\", \"slow\", \"plannedStop\", \"lostNode\", \"other\", \"waiting\", \"suspended\"]",
         "gpus": "int",
         "epoch": "int | None",
     },

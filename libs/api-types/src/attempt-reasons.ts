@@ -94,6 +94,11 @@ export const ATTEMPT_REASONS = {
     meaning:
       'One of its nodes is about to go away (maintenance, a spot or capacity notice, a drain); it saved a checkpoint, and the next attempt is placed on other nodes.',
   },
+  MadeRoom: {
+    charged: false,
+    meaning:
+      'It made room for a job of higher priority, which forClaim names: it saved and stopped. The job goes on by itself on other nodes, on fewer GPUs, or when GPUs are free.',
+  },
   MaxRuntimeReached: {
     charged: false,
     meaning: 'The run has held GPUs for spec.maxRuntimeSeconds; it saved and stopped, and the job ends.',

@@ -6,6 +6,7 @@ import { ATTEMPT_REASONS, type AttemptReason } from './attempt-reasons.ts';
 import { MAX_PASSED_OVER, MAX_REREAD_FILES } from './checkpoint.ts';
 import { CheckpointFaultOnNode, MAX_FAULTS_OF_ATTEMPT } from './checkpoint-fault.ts';
 import { FailureJudgement } from './failure-record.ts';
+import { ForClaim } from './job-claim.ts';
 import { FailureOrigin, MAX_CAUSE_LINE_CHARACTERS, MAX_CAUSE_LINES } from './job-failure.ts';
 import { AttemptPreflight, Fingerprint } from './preflight.ts';
 import { AttemptTrained } from './trained-facts.ts';
@@ -262,6 +263,9 @@ export const Attempt = z
       'How its newest incarnation continued from resumedFrom. Absent: from scratch, nothing is known yet, or recorded by an earlier release.',
     ),
     earlySave: EarlySave.optional().describe('The newest early save that was requested. Absent: none.'),
+    forClaim: ForClaim.optional().describe(
+      'For an attempt that made room: the job that gets its nodes. Absent: it made no room.',
+    ),
     lostWork: LostWork.optional().describe(
       'For an attempt that was suspended, moved or resized: steps that were not saved. Absent: none, or recorded by an earlier release.',
     ),

@@ -102,6 +102,8 @@ export {
   operationWords,
   type RankOperation,
 } from './incident.ts';
+export { CLAIM_ENDS, ClaimVictim, ForClaim, JobClaim, MAX_CLAIM_VICTIMS } from './job-claim.ts';
+export type { ClaimEnd, WayOut } from './job-claim.ts';
 export { JobPlan } from './job-plan.ts';
 export {
   JobStacks,

@@ -20,6 +20,14 @@ export const JOB_EVENTS = {
     meaning:
       'Nodes are held for the job, which is first in line. The message names the expected start, or why it is later than it was.',
   },
+  RoomAsked: {
+    severities: ['info'],
+    meaning: 'Running jobs of lower priority make room for the job. The message says how many, and until when.',
+  },
+  RoomNotMade: {
+    severities: ['info'],
+    meaning: 'Running jobs were to make room for the job, and it did not start on their nodes. The message says why.',
+  },
   Placed: { severities: ['info'], meaning: 'Every rank has a node.' },
   Resuming: {
     severities: ['info'],
@@ -66,6 +74,11 @@ export const JOB_EVENTS = {
   MaxRuntimeNear: {
     severities: ['warning'],
     meaning: 'The run has nearly used spec.maxRuntimeSeconds: it saves and ends unless the limit is raised.',
+  },
+  MakesRoom: {
+    severities: ['info'],
+    meaning:
+      'The gang saves and stops, because a job of higher priority needs its nodes. The message says for which job and until when. The job goes on by itself.',
   },
   Restarting: { severities: ['info'], meaning: 'The gang or its ranks restart.' },
   IncidentOver: { severities: ['info'], meaning: 'An incident ended; the message has its cost.' },

@@ -89,6 +89,7 @@ describe('an attempt that ends for', () => {
     ['NotReaped', false],
     ['GpusFree', false],
     ['NodeLeaving', false],
+    ['MadeRoom', false],
   ])('%s counts against the restarts: %s', (reason, charged) => {
     expect(ATTEMPT_REASONS[reason].charged).toBe(charged);
   });
@@ -253,12 +254,12 @@ describe('words of records that are kept', () => {
     [
       'categories of GPU-seconds',
       GOODPUT_CATEGORIES,
-      'productive initialisation checkpointRestore checkpointSave wastedProgress infrastructureRecovery programRecovery unexplainedRecovery slow plannedStop lostNode other',
+      'productive initialisation checkpointRestore checkpointSave preemption wastedProgress infrastructureRecovery programRecovery unexplainedRecovery slow plannedStop lostNode other',
     ],
     [
       'events of a job',
       meaningsOf(JOB_EVENTS),
-      'Submitted Planned Waiting StartExpected Placed Resuming Started Running Resumed LayoutDiffers SaveAsked SaveMissed CheckpointSaved CheckpointRefused ShrinkBlocked CheckpointDamaged CheckpointSuspect CheckpointPassedOver IncidentNoticed RankFailed RestartsNearlySpent MaxRuntimeNear Restarting IncidentOver WorkLost Suspended Completed Failed Cancelled',
+      'Submitted Planned Waiting StartExpected RoomAsked RoomNotMade Placed Resuming Started Running Resumed LayoutDiffers SaveAsked SaveMissed CheckpointSaved CheckpointRefused ShrinkBlocked CheckpointDamaged CheckpointSuspect CheckpointPassedOver IncidentNoticed RankFailed RestartsNearlySpent MaxRuntimeNear MakesRoom Restarting IncidentOver WorkLost Suspended Completed Failed Cancelled',
     ],
     ['events of the API', meaningsOf(API_EVENTS), 'Refused ChangeRefused'],
     [

@@ -29,6 +29,8 @@ export const LABELS = {
   jobId: `${API_GROUP}/job-id`,
   /** On pods that read a checkpoint for the operator: what they do. */
   worker: `${API_GROUP}/checkpoint-worker`,
+  /** On a Placement whose nodes are still to be left by other jobs: `true`. */
+  claim: `${API_GROUP}/claim`,
 } as const;
 
 /** Annotations on objects of a job. */

@@ -8,6 +8,7 @@ import { Condition } from './conditions.ts';
 import { ExpectedStart } from './expected-start.ts';
 import { FailureTally } from './failure-record.ts';
 import { Incident, MAX_INCIDENTS_IN_STATUS } from './incident.ts';
+import { JobClaim } from './job-claim.ts';
 import { JobPlan } from './job-plan.ts';
 import type { ObjectMeta } from './metadata.ts';
 import type { API_GROUP_VERSION } from './names.ts';
@@ -51,6 +52,9 @@ export const TrainingJobStatus = z
       ),
     expectedStart: ExpectedStart.optional().describe(
       'When the job is expected to start on the nodes that are held for it. Absent: no nodes are held for it.',
+    ),
+    claim: JobClaim.optional().describe(
+      'Running jobs of lower priority that make room for this one, and how the newest such claim ended. Absent: there was none since the last start.',
     ),
     priority: z
       .object({

@@ -25,7 +25,7 @@ export interface RunHistory {
   readonly resumedFromStep: number;
   /** When its failure was recorded, or its stop requested. Undefined: it is still running. */
   readonly endedMs: Moment;
-  readonly end: 'failed' | 'stopped' | 'live' | 'unknown';
+  readonly end: 'failed' | 'madeRoom' | 'stopped' | 'live' | 'unknown';
   /** Category of the time that its failure cost. Unused unless it failed. */
   readonly recovery: RecoveryCategory;
   /** Mean time of a step, as the ranks reported it; undefined if they reported none. */

@@ -21,7 +21,7 @@ const run = fc.record<RunHistory>({
   lastStep: step,
   resumedFromStep: fc.integer({ min: 0, max: 1e6 }),
   endedMs: moment,
-  end: fc.constantFrom('failed', 'stopped', 'live', 'unknown'),
+  end: fc.constantFrom('failed', 'madeRoom', 'stopped', 'live', 'unknown'),
   recovery: fc.constantFrom('infrastructureRecovery', 'programRecovery', 'unexplainedRecovery'),
   stepMs: ledger,
   hasSaved: fc.boolean(),

@@ -94,6 +94,13 @@ describe('a ledger', () => {
       { initialisation: 20, productive: 100, plannedStop: 40 },
     ],
     [
+      'of one that made room: its steps after the newest save, and the time from the last step until the gang was gone',
+      aJob([anAttempt([aRun({ end: 'madeRoom' })]), second({ lastStepMs: 260 * S, lastStep: 62 })], {
+        asOfMs: 260 * S,
+      }),
+      { initialisation: 80, productive: 60, preemption: 80 },
+    ],
+    [
       'of one that lives: nobody knows yet what it does since its last step',
       aJob([anAttempt([aRun({ end: 'live', endedMs: undefined })], { heldToMs: undefined })], {
         asOfMs: 125 * S,

@@ -140,7 +140,7 @@ function runLedger(
   const firstMs = cursor;
   const lastMs = run.firstStepMs === undefined ? firstMs : clamped(run.lastStepMs, firstMs, toMs);
   until(firstMs + Math.round((lastMs - firstMs) * keptShare(run, cut)), 'productive');
-  until(lastMs, 'wastedProgress');
+  until(lastMs, run.end === 'madeRoom' ? 'preemption' : 'wastedProgress');
   until(toMs, run.end === 'failed' ? run.recovery : TAIL[run.end]);
   const hasStepped = run.firstStepMs !== undefined;
   return {
@@ -164,6 +164,7 @@ function waitsFor({
 }
 
 const TAIL = {
+  madeRoom: 'preemption',
   stopped: 'plannedStop',
   live: 'other',
   unknown: 'other',

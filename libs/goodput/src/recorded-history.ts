@@ -146,8 +146,9 @@ function marksOf(
   };
 }
 
-function endOf({ outcome, stage }: Attempt): RunHistory['end'] {
+function endOf({ outcome, stage, reason }: Attempt): RunHistory['end'] {
   if (outcome === 'Failed') return 'failed';
+  if (reason === 'MadeRoom') return 'madeRoom';
   if (outcome !== undefined) return 'stopped';
   return stage === 'Ended' ? 'unknown' : 'live';
 }

@@ -1,3 +1,5 @@
+export type { ClaimOnJob } from './observation/claims.ts';
+export { canSaveOnRequest } from './disruption/save-on-request.ts';
 export { EndArbiter } from './arbiter/end-arbiter.ts';
 export { newestFailure } from './failure/newest-failure.ts';
 export { countEnds } from './arbiter/recorded-ends.ts';

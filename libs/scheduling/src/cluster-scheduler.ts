@@ -1,4 +1,4 @@
-import { type PlacementSpec, ranksOfPod, type TrainingJob } from '@coxswain/api-types';
+import type { PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import {
   type Fabric,
   type FabricCapacity,
@@ -11,10 +11,15 @@ import {
 import { nodeDemandOf } from '@coxswain/runtime';
 import type { GangRequest, PlacementRefusal } from './gang-request.ts';
 import type { SchedulerView } from './scheduler-view.ts';
-import { demandKey } from './capacity/demand-key.ts';
+import { demandKey, isEmptyDemand } from './capacity/demand-key.ts';
+import { allPods, gpusByNode } from './capacity/gpus-by-node.ts';
 import { FreeGpus } from './capacity/free-gpus.ts';
 import { attemptHoldingReservation, Reservations, type Reservation } from './reservations/reservations.ts';
 import { Refusals } from './capacity/refusals.ts';
+import type { ClaimRules } from './claims/claim-rules.ts';
+import type { ClaimChoice } from './claims/claim.ts';
+import { chooseInView } from './claims/choose-in-view.ts';
+import type { GangFacts } from './claims/running-gangs.ts';
 import { HeldForOthers } from './promises/held-for-others.ts';
 import type { NodePromise } from './promises/node-promise.ts';
 import { NodesInWindows } from './windows/nodes-in-windows.ts';
@@ -187,6 +192,25 @@ export class ClusterScheduler {
     return true;
   }
 
+  /** Which running gangs make room for the waiting job of that UID, or why none does. Nothing is recorded, and no nodes are held yet. */
+  makeRoomFor(jobUid: string, request: GangRequest, facts: GangFacts & { readonly rules?: ClaimRules }): ClaimChoice {
+    const promise = this.promiseFor(jobUid);
+    return chooseInView(this.#view, {
+      jobUid,
+      request,
+      startWithout: typeof promise === 'object' ? promise.start : undefined,
+      fabric: this.#nodesFor(request.demand),
+      usedGpus: this.#usedByOthers(jobUid),
+      withHeld: (used, uid) => this.#windows.withClosed(this.#held.withHeld(used, uid), uid),
+      facts: { requestOf: ({ metadata }) => this.#refusals.requestOf(metadata.uid), ...facts },
+    });
+  }
+
+  /** Holds the nodes of a claim, on which gangs still run, until the claim is recorded or {@link release} is called. */
+  reserveClaim(placement: PlacementSpec): void {
+    this.#reservations.reserve(placement);
+  }
+
   /** The placement that is reserved for the job of that UID. */
   reservedFor(jobUid: string): PlacementSpec | undefined {
     return this.#reservations.reservedFor(jobUid);
@@ -349,40 +373,8 @@ export class ClusterScheduler {
 
 const NO_DEMAND = { tolerations: [] };
 
-/** Whether the demand asks nothing of nodes, like that of a runtime that only sets variables. */
-function isEmptyDemand({ nodeSelector, tolerations, devices }: NodeDemand): boolean {
-  return tolerations.length + Object.keys(nodeSelector).length + Object.keys(devices).length === 0;
-}
-
 /** Fabrics that are kept; each takes 2 MiB at 10,000 nodes. */
 const MAX_DEMANDS = 16;
-
-function allPods({ nodes }: PlacementSpec): readonly number[] {
-  return [...nodes.keys()];
-}
-
-/** GPUs that these pods of a placement take, by node. */
-function gpusByNode(placement: PlacementSpec, podIndices: readonly number[]): ReadonlyMap<string, number> {
-  const counts = rankCounts(placement);
-  const gpus = new Map<string, number>();
-  for (const podIndex of podIndices) {
-    const node = placement.nodes[podIndex];
-    if (node !== undefined) gpus.set(node, (gpus.get(node) ?? 0) + (counts[podIndex] ?? 0));
-  }
-  return gpus;
-}
-
-/** A placement never changes, and every reconciliation asks while a gang's pods wait to be bound. */
-const countsOf = new WeakMap<PlacementSpec, readonly number[]>();
-
-/** Ranks of each pod, in the order of pods. */
-function rankCounts(placement: PlacementSpec): readonly number[] {
-  const known = countsOf.get(placement);
-  if (known !== undefined) return known;
-  const counts = placement.nodes.map((_node, podIndex) => ranksOfPod(placement, podIndex).length);
-  countsOf.set(placement, counts);
-  return counts;
-}
 
 function once<T>(ask: () => T): () => T {
   let answer: { readonly value: T } | undefined;

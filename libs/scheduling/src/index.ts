@@ -7,7 +7,9 @@ export type { ForecastNode } from './forecast/forecast-input.ts';
 export { atOnce, type InSteps } from './forecast/in-steps.ts';
 export { smallestChangesInSteps, type TriedChange } from './forecast/smallest-changes.ts';
 export { timeline, type TimelineEvent } from './forecast/timeline.ts';
-export type { GangRequest, NodeQuestion, PlacementRefusal } from './gang-request.ts';
+export { type ClaimRules, DEFAULT_CLAIM_RULES } from './claims/claim-rules.ts';
+export type { ChosenVictim, ClaimChoice } from './claims/claim.ts';
+export type { GangRequest, JobName, NodeQuestion, PlacementRefusal } from './gang-request.ts';
 export {
   gpusOfQuota,
   type PodDemand,
@@ -18,6 +20,7 @@ export {
 export { servingsOf } from './order/in-order.ts';
 export { type QueueFigures, queueFigures } from './order/queue-figures.ts';
 export { isWaitingForCapacity, waitingSince } from './order/waiting-jobs.ts';
+export { recordedClaim } from './reservations/recorded-claim.ts';
 export { isRecordedPlacement, placementSha256 } from './reservations/recorded-placement.ts';
 export { countedTime, heldByRunMs, heldMs } from './times/held-time.ts';
 export { type StartError, startErrorBetween } from './times/start-error.ts';

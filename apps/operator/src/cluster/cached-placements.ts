@@ -1,6 +1,6 @@
-import { ANNOTATIONS, type Placement, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
+import { ANNOTATIONS, LABELS, type Placement, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
 import { keyOf, OwnWrites, type KubeClient, type KubeObject, type ObjectCache } from '@coxswain/kube';
-import { isRecordedPlacement } from '@coxswain/scheduling';
+import { isRecordedPlacement, recordedClaim } from '@coxswain/scheduling';
 import { BY_JOB, BY_UID } from './indexes.ts';
 import { placementsPath } from './paths.ts';
 
@@ -106,8 +106,10 @@ export class CachedPlacements {
   #complete(job: JobObject): void {
     const { name: jobName, namespace, uid } = job.metadata;
     const attempt = job.status?.attempts?.at(-1);
-    if (attempt === undefined || attempt.stage === 'Ended') return void this.#kept.delete(uid);
-    const name = attempt.placement;
+    const isUp = attempt !== undefined && attempt.stage !== 'Ended';
+    if (!isUp) this.#kept.delete(uid);
+    const name = isUp ? attempt.placement : recordedClaim(job)?.placement;
+    if (name === undefined) return;
     const key = keyOf({ metadata: { name, ...(namespace === undefined ? {} : { namespace }) } });
     const stub = this.cached.get(key);
     if (stub === undefined || isWhole(this.#newest(stub)) || this.#reading.has(key)) return;
@@ -122,7 +124,7 @@ export class CachedPlacements {
 
 /** The part of a placement that is kept: all of it where the status of its job records it. */
 export function toCachedPlacement(placement: PlacementObject, jobs: OwnWrites<JobObject>): PlacementObject {
-  const { name, namespace, uid, resourceVersion, deletionTimestamp, annotations } = placement.metadata;
+  const { name, namespace, uid, resourceVersion, deletionTimestamp, annotations, labels } = placement.metadata;
   const isKept = isRecorded(placement, jobs);
   const places = isKept ? annotations?.[ANNOTATIONS.places] : undefined;
   const metadata = {
@@ -132,6 +134,7 @@ export function toCachedPlacement(placement: PlacementObject, jobs: OwnWrites<Jo
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
     ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
     ...(places === undefined ? {} : { annotations: { [ANNOTATIONS.places]: places } }),
+    ...(labels?.[LABELS.claim] === undefined ? {} : { labels: { [LABELS.claim]: labels[LABELS.claim] } }),
   } as PlacementObject['metadata'];
   const { apiVersion, kind, spec } = placement;
   const { jobUid, epoch } = spec;
@@ -144,7 +147,8 @@ function isRecorded(placement: PlacementObject, jobs: OwnWrites<JobObject>): boo
   const cached = jobs.cached.byIndex(BY_UID, placement.spec.jobUid)[0];
   if (cached === undefined || cached.metadata.namespace !== placement.metadata.namespace) return false;
   const { status } = jobs.newest(cached);
-  return (status?.attempts ?? []).some((attempt) => isRecordedPlacement(placement, attempt));
+  const recorded = [...(status?.attempts ?? []), status?.claim ?? []].flat();
+  return recorded.some((one) => isRecordedPlacement(placement, one));
 }
 
 /** Whether it is the recorded one of an attempt that has not ended. */

@@ -19,9 +19,9 @@ import {
   type ReflectorProblem,
 } from '@coxswain/kube';
 import { namedCheckpoints, withReadableStatus } from '@coxswain/lifecycle';
-import type { PriorityClassFacts } from '@coxswain/scheduling';
+import { type PriorityClassFacts, recordedClaim } from '@coxswain/scheduling';
 import { CachedPlacements, toCachedPlacement } from './cached-placements.ts';
-import { BY_JOB, BY_NODE, BY_RESUME, BY_UID } from './indexes.ts';
+import { BY_JOB, BY_NODE, BY_RESUME, BY_UID, BY_VICTIM } from './indexes.ts';
 import { toCachedNode, type CachedNode } from './cached-node.ts';
 import { toCachedPod, type CachedPod } from './cached-pod.ts';
 import { type CachedPriorityClass, toCachedPriorityClass } from './cached-priority-class.ts';
@@ -131,6 +131,7 @@ export function createClusterCache(options: {
     trim: toCachedPriorityClass,
   });
   jobs.addIndex(BY_UID, (job) => [job.metadata.uid]);
+  jobs.addIndex(BY_VICTIM, (job) => recordedClaim(job)?.victims.map(({ uid }) => uid) ?? []);
   jobs.addIndex(BY_RESUME, (job) => namedCheckpoints(job).map((name) => `${job.metadata.namespace ?? ''}/${name}`));
   placements.addIndex(BY_JOB, (placement) => [placement.spec.jobUid]);
   checkpoints.addIndex(BY_JOB, (checkpoint) => [checkpoint.spec.jobUid]);

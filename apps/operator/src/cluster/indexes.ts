@@ -4,5 +4,7 @@ export const BY_JOB = 'job';
 export const BY_UID = 'uid';
 /** Index of jobs by the checkpoints that they name, as `namespace/name`. */
 export const BY_RESUME = 'resume';
+/** Index of jobs by the UIDs of the jobs that are to make room for them. */
+export const BY_VICTIM = 'victim';
 /** Index of gang pods by the node that they are bound to. */
 export const BY_NODE = 'node';

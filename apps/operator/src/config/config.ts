@@ -12,8 +12,10 @@ import {
   type Retention,
   type Timeouts,
 } from '@coxswain/lifecycle';
+import type { ClaimRules } from '@coxswain/scheduling';
 import { LOG_LEVELS } from '@coxswain/telemetry';
 import { z } from 'zod';
+import { makeRoomRules, makeRoomVariables } from './make-room.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const listenHost = z
@@ -202,6 +204,7 @@ const Environment = z.object({
     .describe(
       'Whether Nodes carry labels topology.coxswain.dev/… of what was concluded of them; else such are taken away.',
     ),
+  ...makeRoomVariables,
   COXSWAIN_CHECKPOINTS_KEPT: kept
     .default(DEFAULT_RETENTION.checkpoints)
     .describe('Checkpoint objects of a job that are kept, newest first; older ones are deleted, their files are not.'),
@@ -250,6 +253,8 @@ export interface Config {
   readonly measuredGpus: MeasuredGpus;
   readonly quarantine: QuarantineMode;
   readonly publishesFabricLabels: boolean;
+  /** Rules by which running jobs make room for waiting ones of higher priority; undefined: none does. */
+  readonly makesRoom: ClaimRules | undefined;
   /** undefined: nodes that do not exist yet are not asked for. */
   readonly provisioningClass: string | undefined;
   readonly podNewsIntervalMs: number;
@@ -331,6 +336,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     measuredGpus: env.COXSWAIN_MEASURED_GPUS,
     quarantine: env.COXSWAIN_QUARANTINE,
     publishesFabricLabels: env.COXSWAIN_PUBLISH_FABRIC_LABELS,
+    makesRoom: makeRoomRules(env),
     provisioningClass: env.COXSWAIN_PROVISIONING_CLASS === '' ? undefined : env.COXSWAIN_PROVISIONING_CLASS,
     backgroundBytesPerHour: env.COXSWAIN_BACKGROUND_VERIFICATION_BYTES_PER_HOUR,
     podNewsIntervalMs: env.COXSWAIN_POD_NEWS_INTERVAL_MS,

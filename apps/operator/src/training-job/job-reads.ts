@@ -101,7 +101,8 @@ export class JobReads {
           async (name) => [name, this.#stateOf(await this.#readLiveNode(name), job.metadata.namespace)] as const,
         ),
       ),
-      this.#readLiveJob(job),
+      this.#readLiveJob(job.metadata),
+      ...(what.jobs ?? []).map((other) => this.#readLiveJob(other)),
       this.#readLivePods(job, what.podNames),
       what.placement === undefined ? undefined : this.readPlacement(job, what.placement),
       what.allPlacements === true ? this.#readLivePlacements(job) : undefined,
@@ -113,7 +114,7 @@ export class JobReads {
     const { uid, namespace } = job.metadata;
     const before = this.checkpointsOf(job);
     const live = new Set<string>();
-    await this.#readLiveJob(job);
+    await this.#readLiveJob(job.metadata);
     await this.#forEach<Checkpoint & KubeObject>({ of: job, path: checkpointsPath({ namespace }) }, (checkpoint) => {
       live.add(checkpoint.metadata.uid);
       this.#cache.checkpoints.remember(uid, checkpoint);
@@ -121,8 +122,11 @@ export class JobReads {
     for (const { metadata } of before) if (!live.has(metadata.uid)) this.#cache.checkpoints.rememberGone(metadata.uid);
   }
 
-  async #readLiveJob(job: TrainingJob): Promise<void> {
-    const { name, namespace, uid } = job.metadata;
+  async #readLiveJob({
+    name,
+    namespace,
+    uid,
+  }: Pick<TrainingJob['metadata'], 'name' | 'namespace' | 'uid'>): Promise<void> {
     const live = await this.readOrUndefined(trainingJobsPath({ namespace, name }));
     if (live?.metadata.uid === uid)
       this.#cache.jobs.remember(uid, withReadableStatus(live as TrainingJob & KubeObject));

@@ -168,7 +168,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
 
   async createPlacement(
     job: TrainingJob,
-    placement: { readonly name: string; readonly spec: PlacementSpec },
+    placement: { readonly name: string; readonly spec: PlacementSpec; readonly ofClaim?: true },
   ): Promise<void> {
     const { namespace, uid } = job.metadata;
     const { name, spec } = placement;

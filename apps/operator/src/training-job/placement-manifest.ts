@@ -1,4 +1,4 @@
-import { ANNOTATIONS, API_GROUP_VERSION, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
+import { ANNOTATIONS, API_GROUP_VERSION, LABELS, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
 import type { KubeObject } from '@coxswain/kube';
 import { childLabels } from '../cluster/cluster-cache.ts';
 import { ownedBy } from './owner.ts';
@@ -9,7 +9,7 @@ export type PlacesOf = (nodes: readonly string[]) => string | undefined;
 /** The Placement of a job's epoch, with the places of its nodes at creation. */
 export function toPlacement(
   job: TrainingJob,
-  { name, spec }: { readonly name: string; readonly spec: PlacementSpec },
+  { name, spec, ofClaim }: { readonly name: string; readonly spec: PlacementSpec; readonly ofClaim?: true },
   places: string | undefined,
 ): KubeObject & { readonly spec: PlacementSpec } {
   const { namespace } = job.metadata;
@@ -19,7 +19,7 @@ export function toPlacement(
     metadata: {
       name,
       ...(namespace === undefined ? {} : { namespace }),
-      labels: childLabels(job, spec.epoch),
+      labels: { ...childLabels(job, spec.epoch), ...(ofClaim === true ? { [LABELS.claim]: 'true' } : {}) },
       ...(places === undefined ? {} : { annotations: { [ANNOTATIONS.places]: places } }),
       ownerReferences: [ownedBy(job)],
     },

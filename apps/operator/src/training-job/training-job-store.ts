@@ -80,7 +80,7 @@ export interface TrainingJobStore {
   /** Notice that the node will go away later, so that its gangs need not leave yet; undefined without one. */
   comingNoticeOf(node: string, namespace?: string): NodeNotice | undefined;
   /**
-   * Reads from the API server: the job, every pod that it owns, the named pods and the Placement of any owner, and the nodes. Returns the states of
+   * Reads from the API server: the job, every pod that it owns, the named pods and the Placement of any owner, the named other jobs, and the nodes. Returns the states of
    * the nodes. From then on `findJob`, `podsOf` and `placementsOf` return what was read, and nothing that no longer exists.
    */
   readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>>;
@@ -102,7 +102,10 @@ export interface TrainingJobStore {
   addFinalizer(job: TrainingJob): Promise<void>;
   removeFinalizer(job: TrainingJob): Promise<void>;
   /** If the name is taken, reads that Placement, of any creator, for `placementsOf`. */
-  createPlacement(job: TrainingJob, placement: { readonly name: string; readonly spec: PlacementSpec }): Promise<void>;
+  createPlacement(
+    job: TrainingJob,
+    placement: { readonly name: string; readonly spec: PlacementSpec; readonly ofClaim?: true },
+  ): Promise<void>;
   deletePlacement(job: TrainingJob, placement: PodReference): Promise<void>;
   /**
    * A dry run of `createPod`. Fails if the cluster would reject the pod, or if a quota has no room for all pods of the gang; succeeds if that is

@@ -10,6 +10,7 @@ import {
   serverSentence,
 } from '@coxswain/kube';
 import {
+  canSaveOnRequest,
   reconcileJob,
   PodWarnings,
   ReferenceReads,
@@ -28,7 +29,7 @@ import {
 } from '@coxswain/lifecycle';
 import { containersWithoutUser } from '@coxswain/runtime';
 import { cutText } from '@coxswain/safe-text';
-import { type ClusterScheduler, podClassOf, type PodDemand } from '@coxswain/scheduling';
+import { type ClaimRules, type ClusterScheduler, podClassOf, type PodDemand } from '@coxswain/scheduling';
 import { NoComputeDomainsError } from './compute-domains.ts';
 import type { JobPlanner } from './job-planner.ts';
 import { toPod, type PodContext } from './pod-manifest.ts';
@@ -57,6 +58,9 @@ export interface ReconcilerOptions {
   readonly readEvidence?: (job: TrainingJob) => Promise<void>;
   readonly hearing?: JobView['hearing'];
   readonly arbiter?: JobView['arbiter'];
+  /** Rules by which running jobs make room for waiting ones of higher priority. Absent: none does. */
+  readonly makesRoom?: ClaimRules | undefined;
+  readonly claimsOn?: JobView['claimsOn'];
   readonly fabricChangeOf?: JobView['fabricChangeOf'];
   readonly nodeRequestOf?: JobView['nodeRequestOf'];
   readonly findingsOf: JobView['findingsOf'];
@@ -120,6 +124,8 @@ export class TrainingJobReconciler {
       trainedOf: options.trainedOf,
       verdictsOf: options.verdictsOf,
       ...(options.arbiter === undefined ? {} : { arbiter: options.arbiter }),
+      ...this.#room(options),
+      ...(options.claimsOn === undefined ? {} : { claimsOn: options.claimsOn }),
       ...(options.hearing === undefined ? {} : { hearing: options.hearing }),
       ...(options.nodeRequestOf === undefined ? {} : { nodeRequestOf: options.nodeRequestOf }),
       ...(options.fabricChangeOf === undefined ? {} : { fabricChangeOf: options.fabricChangeOf }),
@@ -139,6 +145,12 @@ export class TrainingJobReconciler {
       findNodes: (job, search) => nodeSearches?.ask(job, search),
       readRuntime: (job) => runtimes.read(job),
     };
+  }
+
+  #room({ makesRoom: rules, scheduler }: ReconcilerOptions): Pick<JobView, 'makeRoom'> {
+    if (rules === undefined) return {};
+    const savesWhenAsked = ({ spec }: TrainingJob): boolean => canSaveOnRequest(spec.engine.name);
+    return { makeRoom: (job, request) => scheduler.makeRoomFor(job.metadata.uid, request, { savesWhenAsked, rules }) };
   }
 
   /** The job of that UID is gone: nothing is kept for it. */

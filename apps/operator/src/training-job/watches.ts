@@ -1,5 +1,5 @@
 import { type Checkpoint, isAdopted, type TrainingJob } from '@coxswain/api-types';
-import type { ClusterScheduler } from '@coxswain/scheduling';
+import { type ClusterScheduler, recordedClaim } from '@coxswain/scheduling';
 import { isFinished } from '@coxswain/lifecycle';
 import { keyOf, type CacheChange, type Clock, type KubeObject, type QueuePriority } from '@coxswain/kube';
 import { type CachedNode, sameFacts, sameFaults } from '../cluster/cached-node.ts';
@@ -13,6 +13,7 @@ import { PacedWakes } from './paced-wakes.ts';
  *
  *   TrainingJob added or edited     that job, first in the queue
  *   TrainingJob whose status or metadata alone changed   that job
+ *   TrainingJob with a claim, or that made room   also the jobs that are to make room, or the job for which it did
  *   TrainingJob deleted, or whose gang is stopped before all its pods are bound   those jobs that have a turn at GPUs
  *   Placement, Checkpoint           their job
  *   adopted Checkpoint              the jobs that name it in spec.resumeFrom, or have resumed from it
@@ -103,8 +104,16 @@ export class Watches {
     }
     if (change.kind === 'updated' && this.#parts.scheduler.jobChanged(change.previous, object))
       this.#wakeWaiting('gpus');
+    this.#wakeOthers(object);
     const isEdited = change.kind === 'added' || change.previous.metadata.generation !== object.metadata.generation;
     this.#parts.wake(keyOf(object), isEdited ? 'user' : 'normal');
+  }
+
+  /** Those that are to make room for the job, and the one for which it made room. */
+  #wakeOthers(job: TrainingJob): void {
+    for (const { uid } of recordedClaim(job)?.victims ?? []) this.wake(uid);
+    const { uid } = job.status?.attempts?.at(-1)?.forClaim ?? {};
+    if (uid !== undefined) this.wake(uid);
   }
 
   #onPod(change: CacheChange<CachedPod>): void {

@@ -1,4 +1,4 @@
-import { type Attempt, type Placement, gangName, podName } from '@coxswain/api-types';
+import { type Attempt, LABELS, type Placement, gangName, podName } from '@coxswain/api-types';
 import { ARBITER_SETTINGS } from '../arbiter/settings.ts';
 import { type HeldVerdict, judgeVerdicts } from '../failure/verdicts.ts';
 import { isBroken } from '../failure/broken-gang.ts';
@@ -8,6 +8,7 @@ import { isToBeMade, unmadeCheckpoints } from '../failure/unmade-checkpoints.ts'
 import type { Action } from './decision.ts';
 import { endingByThemselves } from './ending-launchers.ts';
 import { podsToTidy } from './kept-pods.ts';
+import { standingClaim } from '../observation/claims.ts';
 import { type Facts, isLive, isTerminal, placementOf } from '../observation/facts.ts';
 import { exitKind } from '../failure/failure.ts';
 import { missingIndices, podsOf } from '../observation/gang.ts';
@@ -22,7 +23,7 @@ import { oldCheckpoints } from './old-checkpoints.ts';
 import { toReference } from './pod-reference.ts';
 import { releasePods } from './release-pods.ts';
 import type { Situation } from './situation.ts';
-import { liveAttempt } from '../record/job-record.ts';
+import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 
 type ActionStep = (situation: Situation) => readonly Action[];
 
@@ -162,7 +163,13 @@ export function stopSeconds(facts: Facts, attempt: Attempt): number {
   const isWhole = podsOf(facts, attempt.epoch)
     .filter(isTerminal)
     .every((pod) => ['stopped', 'finished'].includes(exitKind(pod, attempt.epoch) ?? ''));
-  return isWhole ? facts.gracePeriodSeconds : AT_ONCE_SECONDS;
+  return isWhole ? graceSeconds(facts, attempt) : AT_ONCE_SECONDS;
+}
+
+/** A gang that makes room has no longer than the claim allows. */
+function graceSeconds({ gracePeriodSeconds }: Facts, { forClaim, stoppingAt }: Attempt): number {
+  const seconds = Math.round((Date.parse(forClaim?.deadline ?? '') - Date.parse(stoppingAt ?? '')) / 1000);
+  return Number.isNaN(seconds) ? gracePeriodSeconds : Math.min(gracePeriodSeconds, Math.max(AT_ONCE_SECONDS, seconds));
 }
 
 /** Deletes the pods, and shortens the grace period of a delete that is in progress. */
@@ -232,8 +239,11 @@ function markCheckpoints({ record, facts }: Situation): readonly Action[] {
 }
 
 /** Creates the Placement that status records, again if it was deleted. */
-function createPlacement({ facts: { unwritten } }: Situation): readonly Action[] {
-  return unwritten === undefined ? [] : [{ kind: 'createPlacement', ...unwritten }];
+function createPlacement({ facts: { unwritten }, claimed }: Situation): readonly Action[] {
+  return [
+    ...(unwritten === undefined ? [] : [{ kind: 'createPlacement' as const, ...unwritten }]),
+    ...(claimed === undefined ? [] : [{ kind: 'createPlacement' as const, ...claimed, ofClaim: true as const }]),
+  ];
 }
 
 /** Starts the search once; a search in progress is not started again. */
@@ -241,10 +251,12 @@ function findNodes({ next }: Situation): readonly Action[] {
   return next.kind === 'choosingNodes' && next.ask !== undefined ? [{ kind: 'findNodes', search: next.ask }] : [];
 }
 
-function probePod({ facts, next }: Situation): readonly Action[] {
-  if (next.kind !== 'probing' || !facts.hasFinalizer) return [];
-  const name = podName(facts.job.metadata, { epoch: next.spec.epoch, podIndex: 0, placement: next.name });
-  return [{ kind: 'probePod', name, podIndex: 0, placement: next.spec }];
+function probePod({ facts, next, claim }: Situation): readonly Action[] {
+  const claimed = facts.observed.podProbe === undefined ? claim?.placement : undefined;
+  const probed = next.kind === 'probing' ? next : claimed;
+  if (probed === undefined || !facts.hasFinalizer) return [];
+  const name = podName(facts.job.metadata, { epoch: probed.spec.epoch, podIndex: 0, placement: probed.name });
+  return [{ kind: 'probePod', name, podIndex: 0, placement: probed.spec }];
 }
 
 /**
@@ -258,7 +270,7 @@ export function endLingering({ record, facts }: Situation): readonly Action[] {
   return deletePods(lingering, facts.gracePeriodSeconds);
 }
 
-/** Deletes ended pods that are not kept. A Placement is deleted once its attempt has left the status. */
+/** Deletes ended pods that are not kept. A Placement is deleted once its attempt has left the status, and that of a claim once the claim has ended. */
 function tidyUp({ record, facts }: Situation): readonly Action[] {
   if (facts.deleting) return [];
   const pods = podsToTidy(record, facts);
@@ -266,7 +278,7 @@ function tidyUp({ record, facts }: Situation): readonly Action[] {
   const placements = facts.observed.placements.filter(
     ({ spec, metadata }) =>
       spec?.jobUid === facts.job.metadata.uid &&
-      spec.epoch < Math.min(oldest, record.epoch) &&
+      (spec.epoch < Math.min(oldest, record.epoch) || isLeftClaim({ metadata }, record)) &&
       metadata.deletionTimestamp === undefined,
   );
   return [
@@ -286,6 +298,12 @@ function tidyUp({ record, facts }: Situation): readonly Action[] {
           },
         ]),
   ];
+}
+
+/** Whether the Placement was made for a claim, and neither a claim nor an attempt records it any more. */
+function isLeftClaim({ metadata }: Pick<Placement, 'metadata'>, record: JobRecord): boolean {
+  const recorded = [standingClaim(record)?.placement, ...record.attempts.map(({ placement }) => placement)];
+  return metadata.labels?.[LABELS.claim] === 'true' && !recorded.includes(metadata.name);
 }
 
 function collectCheckpoints({ record, facts }: Situation): readonly Action[] {

@@ -8,7 +8,7 @@ import type { UnwrittenPlacement } from '../observation/facts.ts';
 import { eventsSince } from './job-events.ts';
 import { liveAttempt, recordOf } from '../record/job-record.ts';
 import { finalizerActions } from './finalizer-actions.ts';
-import { hasLostStatus, needsCheckpoints, needsEvidence, needsProof, readLive } from './proof.ts';
+import { hasLostStatus, needsCheckpoints, needsEvidence, needsProof, readLive, unreadJobs } from './proof.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
 import type { Observed } from '../observation/observed.ts';
 import { silentPod, warningDueMs } from '../observation/silent-pods.ts';
@@ -91,7 +91,10 @@ function verifiedDecision(
   const { unwritten } = situation.facts;
   // The pods of a released gang hold its GPUs themselves.
   const isReserved = liveAttempt(situation.record)?.stage === 'Creating';
-  const reservation = unwritten === undefined || !isReserved ? {} : { reserve: unwritten.spec };
+  const reservation = {
+    ...(unwritten === undefined || !isReserved ? {} : { reserve: unwritten.spec }),
+    ...(situation.claimed === undefined ? {} : { claims: situation.claimed.spec }),
+  };
   const asked = whatToRead(situation, { before, actions, isRecorded });
   if (asked === undefined) {
     const withoutRecord = finalizerActions(situation);
@@ -114,7 +117,10 @@ function verifiedDecision(
 function whatToRead(situation: Situation, decided: Parameters<typeof needsProof>[1]): Action | undefined {
   // Checkpoints first, because a live read of the gang is valid for the next decision only.
   if (needsCheckpoints(situation, decided)) return { kind: 'readCheckpoints' };
-  const isProven = situation.facts.isProven && !needsEvidence(situation, decided.before);
+  const isProven =
+    situation.facts.isProven &&
+    !needsEvidence(situation, decided.before) &&
+    unreadJobs(situation, decided.before).length === 0;
   return !isProven && needsProof(situation, decided) ? readLive(situation, decided.before) : undefined;
 }
 

@@ -6,7 +6,7 @@ import type {
   TrainingJobStatus,
 } from '@coxswain/api-types';
 import type { JobPlanQuestion, NodeSearch } from '@coxswain/job-planning';
-import type { GangRequest, PlacementRefusal } from '@coxswain/scheduling';
+import type { GangRequest, PlacementRefusal, JobName } from '@coxswain/scheduling';
 import type { Condemnation } from '../failure/checkpoint-standing.ts';
 import type { DerivedJobEvent } from './derived-job-event.ts';
 
@@ -29,6 +29,11 @@ export interface Decision {
    * If that fails, nothing is done and the job is reconciled again.
    */
   readonly reserve?: PlacementSpec;
+  /**
+   * The placement of a claim that status records, or is to record, and that is not created yet. Its nodes are held in the same synchronous step as the
+   * observation, although running jobs are still on them.
+   */
+  readonly claims?: PlacementSpec;
   readonly actions: readonly Action[];
   /**
    * A warning about Placements that name this job and are not in its status; absent: there are none. The text is equal as long as the
@@ -67,6 +72,8 @@ export interface LiveRead {
   readonly placement?: string;
   /** Read again what verdicts about the gang stand on, too: how far its ranks are now. The view shows the verdicts that still hold. */
   readonly evidence?: true;
+  /** Other jobs to read: those that are to make room, or the one that gets the nodes. */
+  readonly jobs?: readonly JobName[];
   /** Read every Placement with the job's UID label too. If the status was lost, they show which epoch numbers are taken. */
   readonly allPlacements?: true;
 }
@@ -95,7 +102,13 @@ export type Action =
    * Create with POST. On AlreadyExists, read the Placement from the API server and show it among `placements`, whether or not it is the
    * recorded one.
    */
-  | { readonly kind: 'createPlacement'; readonly name: string; readonly spec: PlacementSpec }
+  | {
+      readonly kind: 'createPlacement';
+      readonly name: string;
+      readonly spec: PlacementSpec;
+      /** No attempt has begun with it: it is labelled as the Placement of a claim. */
+      readonly ofClaim?: true;
+    }
   /** Only checkpoints that `readCheckpoints` has shown. The files stay. */
   | { readonly kind: 'deleteCheckpoints'; readonly checkpoints: readonly PodReference[] }
   | { readonly kind: 'deletePlacements'; readonly placements: readonly PodReference[] }

@@ -32,6 +32,7 @@ import { type JobRecord, recordedConditions, recordOf } from '../record/job-reco
 import type { DerivedJobEvent } from './derived-job-event.ts';
 import { awaitedStart, nearlySpent, standingProblems } from './needed-actions.ts';
 import { startExpected } from './expected-start-events.ts';
+import { roomEvents } from './room-events.ts';
 
 /** The resources that a job's history is read from. */
 export interface JobResources {
@@ -51,7 +52,7 @@ export function jobEvents(resources: JobResources): readonly DerivedJobEvent[] {
       attemptEvents(attempt, { earlier: record.attempts[index - 1], record, facts }),
     ),
     ...record.incidents.flatMap(incidentEvents),
-    ...[waiting(record, facts), startExpected(record)].flat(),
+    ...[waiting(record, facts), startExpected(record), roomEvents(record)].flat(),
     ...awaitedStart(record, recordedConditions(resources.job)),
     ...standingProblems(record, resources.job),
     ...nearlySpent(record, facts.spec),
@@ -220,6 +221,7 @@ function describeResume(about: { readonly epoch: number; readonly from: string; 
 function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
   const { epoch, stoppingAt, endedAt, outcome, answer, charged } = attempt;
   const message = attempt.message ?? 'The reason was not recorded.';
+  if (attempt.reason === 'MadeRoom') return [];
   if (attempt.reason === 'PodsRefused' && stoppingAt !== undefined) {
     const waits = event('Waiting', { epoch, at: stoppingAt, severity: 'warning', message });
     return [{ ...waits, key: `${waits.key}/PodsRefused` }];

@@ -1,3 +1,4 @@
+import type { JobName } from '@coxswain/scheduling';
 import type { Attempt } from '@coxswain/api-types';
 import type { Action } from './decision.ts';
 import { type Facts, isLive } from '../observation/facts.ts';
@@ -6,6 +7,9 @@ import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import { verdictsOn } from '../failure/verdicts.ts';
 import type { Situation } from './situation.ts';
 import { nodesToGrowOnto } from '../epoch/growth.ts';
+import { unreadVictims } from '../epoch/make-claim.ts';
+import { jobToMakeRoomFor } from '../epoch/make-room.ts';
+import { missingClaimName } from '../epoch/record-claim.ts';
 import { missingPlacementName } from '../epoch/unwritten-placement.ts';
 
 /**
@@ -22,7 +26,8 @@ export function needsProof(
   const { before, actions, isRecorded } = decided;
   const { record, facts } = situation;
   if (hasLostStatus(facts) || isHarmful(before, record) || beginsAfterUnrecordedEnd(before, record)) return true;
-  if (missingPlacementName(record, facts) !== undefined) return true;
+  if (missingPlacementName(record, facts) !== undefined || missingClaimName(record, facts) !== undefined) return true;
+  if (recordsClaim(before, record)) return true;
   if (!isRecorded) return false;
   const kinds = actions.map(({ kind }) => kind);
   const goesOn = !situation.facts.isStatusProven && kinds.some((kind) => CONTINUES_GANG.includes(kind));
@@ -56,6 +61,19 @@ function beginsAfterUnrecordedEnd(before: JobRecord, { attempts }: JobRecord): b
 export function hasLostStatus({ job, hasFinalizer }: Facts): boolean {
   const status: { readonly epoch?: unknown } | undefined = job.status;
   return hasFinalizer && typeof status?.epoch !== 'number';
+}
+
+/** Whether the record names running jobs that are to make room. They may have ended, or have another attempt, since the cache saw them. */
+function recordsClaim(before: JobRecord, { claim }: JobRecord): boolean {
+  return claim?.state === 'Recorded' && claim.recordedAt !== before.claim?.recordedAt;
+}
+
+/** The other jobs that the decision rests on and that were not read for it: the victims of a new claim, or the job for which this one makes room. */
+export function unreadJobs({ record, facts, claim }: Situation, before: JobRecord): readonly JobName[] {
+  const victims = recordsClaim(before, record) ? unreadVictims(claim, facts) : [];
+  const other = jobToMakeRoomFor(before, record, facts);
+  const isRead = other === undefined || facts.observed.provenJobs?.has(other.uid) === true;
+  return [...victims, ...(isRead ? [] : [other])];
 }
 
 /** Whether the ranks of the last attempt restart in their pods, which ends the ranks that run now. */
@@ -108,17 +126,20 @@ function standsOnVerdict(facts: Facts, before: JobRecord): boolean {
 const MAX_NAMES = 8;
 
 /** The live read that confirms or refutes the observation. `before`: the recorded state. */
-export function readLive({ record, facts, now }: Situation, before: JobRecord): Action {
+export function readLive(situation: Situation, before: JobRecord): Action {
+  const { record, facts, now } = situation;
   const attempt = liveAttempt(record);
   const podNames = attempt === undefined ? [] : missingNames(facts, attempt).slice(0, MAX_NAMES);
   const doubtful = [...facts.observed.nodeStates].flatMap(([name, state]) => (state === 'ready' ? [] : [name]));
   const nodes = [...new Set([...doubtful, ...nodesToGrowOnto(before, record, { facts, now })])];
-  const placement = missingPlacementName(record, facts);
+  const placement = missingPlacementName(record, facts) ?? missingClaimName(record, facts);
+  const jobs = unreadJobs(situation, before).map(({ uid, namespace, name }) => ({ uid, namespace, name }));
   return {
     kind: 'readLive',
     podNames,
     nodes,
     ...(placement === undefined ? {} : { placement }),
+    ...(jobs.length === 0 ? {} : { jobs }),
     ...(standsOnVerdict(facts, before) ? { evidence: true } : {}),
     ...(hasLostStatus(facts) ? { allPlacements: true } : {}),
   };

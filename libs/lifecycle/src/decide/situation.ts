@@ -3,7 +3,9 @@ import { askedAtOf } from '../epoch/asked-at.ts';
 import { withNewAttempt } from '../epoch/begin-attempt.ts';
 import { withConversion } from '../conversion/record-conversion.ts';
 import { expectedStartOf } from '../epoch/expected-start.ts';
-import { type Facts, factsOf } from '../observation/facts.ts';
+import { type Facts, factsOf, type UnwrittenPlacement } from '../observation/facts.ts';
+import { type NewClaim, newClaim } from '../epoch/make-claim.ts';
+import { unwrittenClaim } from '../epoch/unwritten-claim.ts';
 import { type JobRecord, liveAttempt, recordOf } from '../record/job-record.ts';
 import { type NextEpoch, nextEpoch } from '../epoch/next-epoch.ts';
 import type { Observed } from '../observation/observed.ts';
@@ -18,6 +20,10 @@ export interface Situation {
   readonly planning: Planning;
   readonly acceptance: Acceptance;
   readonly next: NextEpoch;
+  /** Running jobs that could make room for this one now; undefined: none, or a claim stands already. */
+  readonly claim: NewClaim | undefined;
+  /** The Placement of a claim that must be created, or is to be recorded. */
+  readonly claimed: UnwrittenPlacement | undefined;
   readonly now: Date;
 }
 
@@ -32,10 +38,15 @@ export function situationOf(observed: Observed, now: Date): Situation {
   const acceptance = acceptanceOf(withoutConversion, facts);
   const next = nextEpoch({ record: withoutConversion, facts, planning, acceptance, now });
   const planned = withNeededConversion(withoutConversion, next, now);
-  const begins = next.kind === 'placing' && facts.hasFinalizer && isSettled(recorded, planned) ? next : undefined;
+  const maySettle = facts.hasFinalizer && isSettled(recorded, planned);
+  const begins = next.kind === 'placing' && maySettle ? next : undefined;
+  const claim = maySettle ? newClaim({ record: planned, facts, next }, now) : undefined;
+  // No running job is asked for a gang whose pods the cluster would refuse.
+  const recordsClaim = claim !== undefined && facts.observed.podProbe?.kind === 'accepted';
   const { leaderTerm } = observed;
   const asking = {
     ...planned,
+    ...(recordsClaim ? { claim: claim.claim } : {}),
     askedAt: askedAtOf({ record: planned, facts, next, now }),
     expectedStart: begins === undefined ? expectedStartOf({ record: planned, facts, next, now }) : undefined,
   };
@@ -47,6 +58,8 @@ export function situationOf(observed: Observed, now: Date): Situation {
     planning,
     acceptance,
     next,
+    claim,
+    claimed: recordsClaim ? claim.placement : unwrittenClaim(record, facts),
     now,
   };
 }

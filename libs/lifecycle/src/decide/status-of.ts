@@ -14,6 +14,7 @@ import { formatLayout, worldSize } from '@coxswain/layout';
 import { cutText, safeText } from '@coxswain/safe-text';
 import { acceptedDraft } from './accepted-condition.ts';
 import { changedFabricDraft, nodesRequestedDraft, isReasonStillValid } from './fabric-conditions.ts';
+import { standingClaim } from '../observation/claims.ts';
 import { type Facts, placementSpecOf, podCount } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
 import { describePulls } from '../observation/image-pulls.ts';
@@ -36,6 +37,7 @@ import { describePassedOver } from '../failure/checkpoint-standing.ts';
 import { describeUnreadableClaim, resumePointOf } from '../failure/resume-point.ts';
 import { describeRefused } from '../failure/unmade-checkpoints.ts';
 import { describeExpectedStart, NODES_ARE_HELD } from '../epoch/expected-start.ts';
+import { withClaim } from './room-events.ts';
 import type { Situation } from './situation.ts';
 import { notAsAsked, trainedDraft } from './trained-condition.ts';
 
@@ -57,6 +59,7 @@ export function statusOf(situation: Situation): TrainingJobStatus {
     ...(record.priority === undefined ? {} : { priority: record.priority }),
     ...(record.runtime === undefined ? {} : { runtime: record.runtime }),
     ...(record.expectedStart === undefined ? {} : { expectedStart: record.expectedStart }),
+    ...(record.claim === undefined ? {} : { claim: record.claim }),
     ...(record.plan === undefined ? {} : { plan: record.plan }),
     ...(record.progress === undefined ? {} : { progress: record.progress }),
     ...(record.checkpoint === undefined ? {} : { checkpoint: record.checkpoint }),
@@ -97,10 +100,12 @@ function draftsOf({ record, facts, acceptance, next, now }: Situation): Conditio
   };
 }
 
-/** Why the job waits, with the nodes that are held for it or for a job ahead of it, and those that a window keeps it off. */
-function withHeldNodes(message: string, { expectedStart }: JobRecord, { observed }: Facts): string {
+/** Why the job waits, with the jobs that make room for it, the nodes that are held for it or for a job ahead of it, and those that a window keeps it off. */
+function withHeldNodes(message: string, record: JobRecord, { observed }: Facts): string {
+  const { expectedStart } = record;
   const closed = observed.closedNodes?.();
   const whole = closed === undefined ? message : `${message} ${closed}`;
+  if (standingClaim(record) !== undefined) return withClaim(whole, record);
   if (expectedStart !== undefined) return `${describeExpectedStart(expectedStart)} ${whole}`;
   return observed.areNodesHeld?.() === true ? `${whole} ${NODES_ARE_HELD}` : whole;
 }
@@ -153,7 +158,7 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
     case 'waiting':
       return { holds: false, reason: 'WaitingForCapacity', message: withHeldNodes(next.message, record, facts) };
     case 'unsatisfiable':
-      return { holds: false, reason: 'TopologyUnsatisfiable', message: next.message };
+      return { holds: false, reason: 'TopologyUnsatisfiable', message: withClaim(next.message, record) };
     case 'priorityClassMissing':
       return { holds: false, reason: 'PriorityClassMissing', message: next.message };
     case 'objectMissing':

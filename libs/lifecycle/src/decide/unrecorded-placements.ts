@@ -1,3 +1,4 @@
+import { LABELS } from '@coxswain/api-types';
 import type { Situation } from './situation.ts';
 
 /** Names to list; the rest is counted. */
@@ -5,14 +6,18 @@ const MAX_NAMES = 3;
 
 /**
  * A sentence about Placements that name this job although its status records no such placement; undefined: there are none. Placements of
- * attempts that the status no longer holds are left over and removed silently.
+ * attempts that the status no longer holds are left over and removed silently, as are those of claims that have ended.
  */
 export function describeUnrecordedPlacements({ facts, record }: Situation): string | undefined {
   const { uid } = facts.job.metadata;
   const oldest = Math.min(record.attempts[0]?.epoch ?? 0, record.epoch);
   const names = facts.unrecordedPlacements
     .filter(
-      ({ spec, metadata }) => spec?.jobUid === uid && spec.epoch >= oldest && metadata.deletionTimestamp === undefined,
+      ({ spec, metadata }) =>
+        spec?.jobUid === uid &&
+        spec.epoch >= oldest &&
+        metadata.labels?.[LABELS.claim] === undefined &&
+        metadata.deletionTimestamp === undefined,
     )
     .map(({ metadata }) => metadata.name)
     .toSorted();

@@ -1,4 +1,7 @@
 import { shortOfGpus } from '../epoch/elastic.ts';
+import { makeRoomWait } from '../epoch/make-room.ts';
+import { claimWaits } from '../epoch/record-claim.ts';
+import { claimPause } from '../observation/claim-on.ts';
 import { roomsToGrow } from '../epoch/growth.ts';
 import { isWaitingForCapacity } from '@coxswain/scheduling';
 import { launchersEndWait } from './ending-launchers.ts';
@@ -33,6 +36,8 @@ export function waitsOf(situation: Situation): readonly Wait[] {
     ...(isUp ? [finishedWait(facts, attempt) ?? [], unheardWait(facts, attempt) ?? []].flat() : []),
     ...[hasNoRoom(situation) ? (shortOfGpus(record, facts) ?? []) : []].flat(),
     ...roomsToGrow(record, facts, now).map(({ wait }) => wait),
+    ...[makeRoomWait(record, facts) ?? [], claimPause(record) ?? []].flat(),
+    ...claimWaits(record, facts),
     ...[restartDelay(record, facts) ?? []].flat(),
     ...[pauseInPods(record, facts) ?? []].flat(),
     ...record.avoidedNodes.map((avoided) => avoidedWait(avoided, facts)),

@@ -4,6 +4,7 @@ import { signsOfFailure } from '@coxswain/health';
 import { safeText } from '@coxswain/safe-text';
 import { formatDuration } from '@coxswain/units';
 import { isOfRun, isOpen, SAVE_KINDS } from '../incident/incident-record.ts';
+import { claimKey, claimOn, describeOther, shownName } from '../observation/claim-on.ts';
 import { type Facts, isTerminal, nodeStateOf, placementOf } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
 import { runtimeLeft } from './max-runtime.ts';
@@ -37,6 +38,7 @@ export function suspicionsOf(
   const nodes = nodesOf(facts, attempt).filter((node) => !(moves && leaving.includes(node)));
   return [
     ...ofMaxRuntime(record, facts, now),
+    ...ofClaim(facts, attempt),
     ...ofIncidents(record, attempt),
     ...nodes.flatMap((node) => ofNode(facts, node)),
   ];
@@ -49,6 +51,20 @@ function ofMaxRuntime(record: JobRecord, facts: Facts, now: Date): readonly Susp
   const kind = 'MaxRuntime';
   const says = `The run reaches spec.maxRuntimeSeconds (${formatDuration(left.limitMs)}) soon`;
   return [{ key: `${kind} ${left.limitMs}`, kind, says, isCertain: true }];
+}
+
+/** The save that a claim asks for. Its outcome decides when the ranks are stopped (epoch/make-room.ts). */
+function ofClaim(facts: Facts, attempt: Attempt): readonly Suspicion[] {
+  const claim = claimOn(facts, attempt);
+  if (claim === undefined) return [];
+  const other = describeOther({ ...shownName(claim.job, facts), uid: claim.job.uid });
+  const says = `The job makes room for ${other}, and stops when it has saved${latestSave(claim)}`;
+  return [{ key: claimKey(claim), kind: 'MakesRoom', says, isCertain: true }];
+}
+
+function latestSave({ claim: { askedAt }, victim }: NonNullable<ReturnType<typeof claimOn>>): string {
+  const latestMs = Date.parse(askedAt ?? '') + victim.deadlineSeconds * 1000;
+  return Number.isNaN(latestMs) ? '' : ` or at ${new Date(latestMs).toISOString().slice(0, 16)}Z`;
 }
 
 function ofIncidents({ incidents }: JobRecord, attempt: Attempt): readonly Suspicion[] {

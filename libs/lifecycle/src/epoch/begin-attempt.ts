@@ -46,6 +46,7 @@ export function withNewAttempt(
     epoch,
     notBefore: undefined,
     progress: undefined,
+    claim: undefined,
     // Status never shows a later step than the one that training resumes from.
     checkpoint: resume === undefined ? undefined : { name: resume.checkpoint, step: resume.step },
     ...(answers === undefined ? {} : { resumeFrom: { ...answers, epoch }, failures: sentBack(record.failures) }),

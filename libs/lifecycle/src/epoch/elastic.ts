@@ -1,6 +1,7 @@
 /** How many GPUs does an elastic job run on? */
 import type { JobPlan, TrainingJobSpec } from '@coxswain/api-types';
 import { capacityWithout } from '@coxswain/job-planning';
+import { standingClaim } from '../observation/claims.ts';
 import type { Facts } from '../observation/facts.ts';
 import { isOver, type Wait } from '../observation/waits.ts';
 import type { JobRecord } from '../record/job-record.ts';
@@ -32,11 +33,20 @@ export function gpusToPlanFor(record: JobRecord, facts: Facts, plan: JobPlan | u
   const spec = elasticSpec(facts);
   if (spec === undefined || plan === undefined) return facts.spec?.gpus;
   const wait = shortOfGpus(record, facts);
-  if (wait !== undefined && isOver(facts, wait)) return fewerGpus(spec, plan, freeGpus(record, facts)) ?? plan.gpus;
+  // Running jobs leave their nodes for that size.
+  if (standingClaim(record) !== undefined) return plan.gpus;
+  const shrinks = leftToShrink(record) && freeGpus(record, facts) < plan.gpus;
+  if (wait !== undefined && (shrinks || isOver(facts, wait)))
+    return fewerGpus(spec, plan, freeGpus(record, facts)) ?? plan.gpus;
   const hasRun = plan.forEpoch !== undefined && record.epoch >= plan.forEpoch;
   // A gang that was stopped to grow is followed by a larger one, even if its own GPUs do not show as free yet.
   const wasReplaced = record.attempts.at(-1)?.outcome === 'Resized';
   return hasRun && (wasReplaced || freeGpus(record, facts) >= spec.gpus) ? spec.gpus : plan.gpus;
+}
+
+/** Whether the last gang made room by going on with fewer GPUs: it does so at once. */
+function leftToShrink({ attempts }: JobRecord): boolean {
+  return attempts.at(-1)?.forClaim?.wayOut === 'Shrink';
 }
 
 /** The plan to record after the planner's answer to {@link gpusToPlanFor}. A refusal for another number of GPUs keeps the recorded plan. */

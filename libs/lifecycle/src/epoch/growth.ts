@@ -5,7 +5,8 @@ import { runOf } from '../arbiter/recorded-ends.ts';
 import { freeGpus } from '../observation/room.ts';
 import { type Facts, nodeStateOf } from '../observation/facts.ts';
 import { isOver, type Wait } from '../observation/waits.ts';
-import { type JobRecord, liveAttempt } from '../record/job-record.ts';
+import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
+import { lastStepOf } from './last-step.ts';
 import { elasticSpec, type FreeNode, freeNodes } from './elastic.ts';
 
 /** 32 times the wait of ten minutes is five hours, so an unstable node costs at most five restarts a day. */
@@ -57,7 +58,7 @@ export function roomsToGrow(record: JobRecord, facts: Facts, now: Date): readonl
  * Whether the gang ends now to grow: its set of nodes has been free for long enough, it has just saved, so a restart loses least, and the arbiter
  * agrees, because other gangs may be about to take the same nodes. Between two saves the arbiter is only asked, so that what it holds can be counted.
  */
-export function growsNow(record: JobRecord, facts: Facts, now: Date): boolean {
+function growsNow(record: JobRecord, facts: Facts, now: Date): boolean {
   const attempt = liveAttempt(record);
   if (attempt === undefined || lastingRoom(record, facts, now) === undefined) return false;
   const saved = record.checkpoint?.step ?? -1;
@@ -74,6 +75,22 @@ export function growsNow(record: JobRecord, facts: Facts, now: Date): boolean {
     room: { neededGpus: Math.max(1, missing), freeGpus: freeGpus(facts, 1, []) },
   });
   return hasSaved && ruling?.kind !== 'held';
+}
+
+/** Stops a gang on fewer GPUs than the job asks for, right after it has saved, to replace it by a larger one. */
+export function recordGrowth(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt?.stage !== 'Released' || !growsNow(record, facts, now)) return record;
+  const wanted = facts.spec?.gpus ?? 0;
+  return withLastAttempt(record, {
+    stage: 'Stopping',
+    stoppingAt: now.toISOString(),
+    outcome: 'Resized',
+    reason: 'GpusFree',
+    message: `It uses ${worldSize(attempt.layout)} of the ${wanted} GPUs that the job asks for, and the missing ones are free.`,
+    charged: false,
+    ...lastStepOf(record, facts),
+  });
 }
 
 /** The first set that has been free for long enough. */

@@ -19,6 +19,7 @@ import { worldSize } from '@coxswain/layout';
 import type { Acceptance } from './acceptance.ts';
 import { type Start, startAt } from '../conversion/start-at.ts';
 import { type GangRequest, isLongSearch, placementSha256 } from '@coxswain/scheduling';
+import { standingClaim } from '../observation/claims.ts';
 import { type Facts, isLive } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { missingPriorityClass } from './job-priority.ts';
@@ -53,8 +54,16 @@ export type NextEpoch =
       readonly conversion: (Start & { readonly kind: 'converting' })['conversion'];
     }
   | { readonly kind: 'delayed' }
-  /** `refused` is the request that was refused now; absent if an earlier refusal still holds. */
-  | { readonly kind: 'waiting' | 'unsatisfiable'; readonly message: string; readonly refused?: GangRequest }
+  /**
+   * `refused` is the request that was refused now; absent if an earlier refusal still holds. `wanted`: what the job would be placed with; absent until
+   * the layout is known.
+   */
+  | {
+      readonly kind: 'waiting' | 'unsatisfiable';
+      readonly message: string;
+      readonly refused?: GangRequest;
+      readonly wanted?: { readonly placing: Placing; readonly request: GangRequest };
+    }
   /** Another process searches nodes; `ask` if that search was not started yet, or must be made again. */
   | { readonly kind: 'choosingNodes'; readonly ask?: NodeSearch }
   /** There is room, and the known version of the runtime is too old to begin with. */
@@ -91,7 +100,8 @@ interface Standing {
   readonly now: Date;
 }
 
-interface Placing {
+/** An attempt that is to be placed. */
+export interface Placing {
   readonly spec: EffectiveSpec;
   readonly epoch: number;
   readonly from: UsablePoint;
@@ -127,7 +137,8 @@ export function nextEpoch({ record, facts, planning, acceptance, now }: Standing
     return { kind: 'planning', message: 'The planner predicts what the layout will need.' };
   const { spec } = acceptance;
   const epoch = nextEpochNumber(record, facts);
-  const next = place(record, facts, { spec, epoch, from, saves: saveInterval(record, spec, epoch), now });
+  const placing = { spec, epoch, from, saves: saveInterval(record, spec, epoch), now };
+  const next = placeOnClaim(record, facts, placing) ?? place(record, facts, placing);
   // Only an attempt that would begin now waits, so that a job that waits for something else has a stable message.
   if (next.kind === 'placing' && areCheckpointsDue(record, facts)) {
     return { kind: 'afterPreviousEpoch', message: 'Checkpoints of an earlier attempt are being recorded.' };
@@ -179,7 +190,7 @@ function nextEpochNumber(record: JobRecord, facts: Facts): number {
 
 /** Places that attempt of the job, if possible. The same observation gives the same placement. */
 export function place(record: JobRecord, facts: Facts, placing: Placing): NextEpoch {
-  const { spec, epoch, from, now } = placing;
+  const { spec } = placing;
   const { gpusPerNode } = spec.resources;
   const runtime = runtimeStanding(facts);
   const before = gangBefore(facts, placing);
@@ -193,7 +204,8 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
     ...(mayHaveReserve(record, facts, before) ? { replacing: facts.job.metadata.uid } : {}),
   };
   const standing = facts.observed.standingRefusal?.(request);
-  if (standing !== undefined) return standing;
+  const wanted = { placing, request };
+  if (standing !== undefined) return { ...standing, wanted };
   const found = foundNodes(facts, {
     spec,
     request,
@@ -201,18 +213,43 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
     ...(before === undefined ? {} : { before }),
   });
   if (found.kind === 'choosingNodes') return found;
-  if (found.kind !== 'placed') return { ...found, refused: request };
+  if (found.kind !== 'placed') return { ...found, refused: request, wanted };
+  return asPlaced(record, facts, { placing, placement: placementSpec(facts, placing, found), where: found.where });
+}
+
+/**
+ * The placement of the standing claim, once no other pod is on its nodes. undefined: they are not free yet, or the attempt would differ from the claimed one
+ * by now (another checkpoint, another version of the runtime). Then it is placed like any other, on nodes that are still held for it.
+ */
+function placeOnClaim(record: JobRecord, facts: Facts, placing: Placing): NextEpoch | undefined {
+  const claim = standingClaim(record);
+  const { claimed, observed } = facts;
+  if (claim?.state !== 'Asking' || claimed === undefined) return undefined;
+  const { nodes, ranksPerPod = 1 } = claimed.spec;
+  const ofClaim = { ...placing, epoch: claim.epoch };
+  const placement = placementSpec(facts, ofClaim, { nodes, ranksPerPod });
+  if (placementSha256(placement) !== claim.placementSha256 || observed.isReservable?.(placement) === false)
+    return undefined;
+  return asPlaced(record, facts, { placing: ofClaim, placement, where: '' });
+}
+
+/** The attempt with that placement. */
+function asPlaced(
+  record: JobRecord,
+  facts: Facts,
+  about: { readonly placing: Placing; readonly placement: PlacementSpec; readonly where: string },
+): NextEpoch & { readonly kind: 'placing' } {
+  const { placing, placement, where } = about;
+  const { epoch, from, now } = placing;
   const { name, uid } = facts.job.metadata;
-  const placement = placementSpec(facts, placing, found);
-  const sha256 = placementSha256(placement);
   const { answers } = from;
   const passedOver = passedOverBy(from, record, { facts, ...(now === undefined ? {} : { now }) });
   return {
     kind: 'placing',
-    name: placementName({ name, uid }, { epoch, sha256 }),
+    name: placementName({ name, uid }, { epoch, sha256: placementSha256(placement) }),
     spec: placement,
     ...(placing.saves === undefined ? {} : { saves: placing.saves.says }),
-    where: found.where,
+    where,
     ...(answers === undefined ? {} : { answers }),
     ...(passedOver.length === 0 ? {} : { passedOver }),
   };

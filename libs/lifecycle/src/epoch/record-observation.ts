@@ -1,6 +1,5 @@
 import { type Attempt, type Checkpoint, isAdopted, stepsOf } from '@coxswain/api-types';
 import { recordRuntime } from '../disruption/max-runtime.ts';
-import { worldSize } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
 import { checkpointFaultsOf, nodesToAvoid, verifiedCheckpointOf } from '../failure/checkpoint-trouble.ts';
 import { type Facts, isLive, placementOf, podCount } from '../observation/facts.ts';
@@ -17,12 +16,14 @@ import { isLeftBehind, isOfFence, launcherOf, pausedPods } from '../observation/
 import type { ObservedPod, ObservedProgress } from '../observation/observed.ts';
 import { recordEarlySave, recordEndOfEarlySave } from './early-save.ts';
 import { failureToTrain } from './finished-work.ts';
-import { growsNow } from './growth.ts';
+import { recordGrowth } from './growth.ts';
 import { lastStepOf, reportedStep } from './last-step.ts';
 import { lostFields } from './lost-work.ts';
 import { recordPriority } from './job-priority.ts';
 import { MAX_LOST_EPOCHS } from './next-epoch.ts';
 import { withNextIncarnation } from './next-incarnation.ts';
+import { recordMakesRoom } from './make-room.ts';
+import { recordClaim } from './record-claim.ts';
 import { recordHeldGpus } from './record-held-gpus.ts';
 import { recordMaxRuntime } from './record-max-runtime.ts';
 import { recordMove } from './record-move.ts';
@@ -66,6 +67,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordCheckpointFaults,
   recordStopRequest,
   recordMaxRuntime,
+  recordMakesRoom,
   recordMove,
   recordGrowth,
   recordHangingPods,
@@ -75,6 +77,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordHeldGpus,
   recordEndOfEarlySave,
   recordTerminal,
+  recordClaim,
   closeIncidents,
 ];
 
@@ -323,22 +326,6 @@ function recordStopRequest(record: JobRecord, facts: Facts, now: Date): JobRecor
     stoppingAt: now.toISOString(),
     outcome: forGood ? 'Cancelled' : 'Suspended',
     reason: forGood ? 'CancelRequested' : 'SuspendRequested',
-    charged: false,
-    ...lastStepOf(record, facts),
-  });
-}
-
-/** Stops a gang on fewer GPUs than the job asks for, right after it has saved, to replace it by a larger one. */
-function recordGrowth(record: JobRecord, facts: Facts, now: Date): JobRecord {
-  const attempt = liveAttempt(record);
-  if (attempt?.stage !== 'Released' || !growsNow(record, facts, now)) return record;
-  const wanted = facts.spec?.gpus ?? 0;
-  return withLastAttempt(record, {
-    stage: 'Stopping',
-    stoppingAt: now.toISOString(),
-    outcome: 'Resized',
-    reason: 'GpusFree',
-    message: `It uses ${worldSize(attempt.layout)} of the ${wanted} GPUs that the job asks for, and the missing ones are free.`,
     charged: false,
     ...lastStepOf(record, facts),
   });

@@ -15,6 +15,7 @@ import type { MeasuredGpus } from '@coxswain/job-planning';
 import { type JobRecord, recordOf } from '../record/job-record.ts';
 import type { NodeState, Observed, ObservedPod, RefusedWrite } from './observed.ts';
 import { isRecordedPlacement } from '@coxswain/scheduling';
+import { isOfClaim } from './claims.ts';
 import { DEFAULT_RETENTION, type Retention } from './retention.ts';
 import { DEFAULT_TIMEOUTS, type Timeouts } from './timeouts.ts';
 import { isOver, type Wait } from './waits.ts';
@@ -53,6 +54,8 @@ export interface Facts {
   readonly placements: readonly Placement[];
   /** Placements that name this job and are not in its status: left over or forged. They have no effect. */
   readonly unrecordedPlacements: readonly Placement[];
+  /** The Placement that the job's standing claim records; undefined: it does not exist, or no claim stands. */
+  readonly claimed: Placement | undefined;
   readonly unwritten?: UnwrittenPlacement;
   readonly checkpoints: readonly Checkpoint[];
   /** Attempts in the status, oldest first. */
@@ -74,15 +77,18 @@ export interface Facts {
   readonly observed: Observed;
 }
 
-/** Derives the facts of an observation. `attempts`: those of the job's status, if the caller has read them. */
-export function factsOf(observed: Observed, { attempts }: Pick<JobRecord, 'attempts'> = recordOf(observed.job)): Facts {
+/** Derives the facts of an observation. `attempts` and `claim`: those of the job's status, if the caller has read them. */
+export function factsOf(
+  observed: Observed,
+  { attempts, claim }: Pick<JobRecord, 'attempts' | 'claim'> = recordOf(observed.job),
+): Facts {
   const { job } = observed;
   const { spec, specProblem } = specOf(job);
   const { uid } = job.metadata;
+  const isSound = ({ spec }: Placement): boolean => spec?.jobUid === uid && isUsable(spec);
   const isOurs = (placement: Placement): boolean =>
-    placement.spec?.jobUid === uid &&
-    isUsable(placement.spec) &&
-    attempts.some((attempt) => isRecordedPlacement(placement, attempt));
+    isSound(placement) && attempts.some((attempt) => isRecordedPlacement(placement, attempt));
+  const isClaimed = (placement: Placement): boolean => isSound(placement) && isOfClaim(placement, { claim });
   return {
     job,
     generation: isCount(job.metadata.generation) ? job.metadata.generation : 0,
@@ -100,7 +106,8 @@ export function factsOf(observed: Observed, { attempts }: Pick<JobRecord, 'attem
     ),
     foreignPodNames: new Set(observed.pods.filter((pod) => !pod.ours).map((pod) => pod.name)),
     placements: observed.placements.filter(isOurs),
-    unrecordedPlacements: observed.placements.filter((placement) => !isOurs(placement)),
+    unrecordedPlacements: observed.placements.filter((placement) => !isOurs(placement) && !isClaimed(placement)),
+    claimed: observed.placements.find((placement) => !isOurs(placement) && isClaimed(placement)),
     attempts,
     checkpoints: observed.checkpoints.filter((checkpoint) => checkpoint.spec?.jobUid === uid),
     isProven: observed.isProven ?? false,

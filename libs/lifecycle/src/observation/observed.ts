@@ -17,6 +17,7 @@ import type { NodeCondition, Standing } from '@coxswain/health';
 import type { FoundNodes, JobPlanAnswer, MeasuredGpus, NodeSearch } from '@coxswain/job-planning';
 import type { ReadRuntime } from '@coxswain/runtime';
 import type { EndProposal, Ruling } from '../arbiter/judge-ends.ts';
+import type { ClaimOnJob } from './claims.ts';
 import type { Hearing } from './hearing.ts';
 import type { ObservedReferences } from './references.ts';
 import type { PodWarning } from './pod-warnings.ts';
@@ -24,7 +25,7 @@ import type { RefusedCall } from './refused-calls.ts';
 import type { NodeNotice } from '../notices/node-notices.ts';
 import type { Retention } from './retention.ts';
 import type { Timeouts } from './timeouts.ts';
-import type { GangRequest, NodePromise, PlacementRefusal, PriorityClassFacts } from '@coxswain/scheduling';
+import type { GangRequest, NodePromise, PlacementRefusal, PriorityClassFacts, ClaimChoice } from '@coxswain/scheduling';
 
 /** One observation of everything that concerns a job. Nothing in it is an event; a later observation replaces an earlier one. */
 export interface Observed {
@@ -65,6 +66,15 @@ export interface Observed {
   readonly areNodesHeld?: () => boolean;
   /** Which windows of the Fabric keep this job off nodes, in a sentence. Absent, undefined: none does. */
   readonly closedNodes?: () => string | undefined;
+  /**
+   * Which running jobs may make room for this one, which waits with that request. Absent: the administrator turned this off. Called only for a job that waits
+   * and whose class preempts.
+   */
+  readonly makeRoom?: (request: GangRequest) => ClaimChoice;
+  /** Claims of other jobs that name this one. Absent: there are none. Called only for a job whose gang is up. */
+  readonly claimsOnJob?: () => readonly ClaimOnJob[];
+  /** UIDs of the other jobs that were read from the API server for this observation (`jobs` of readLive). */
+  readonly provenJobs?: ReadonlySet<string>;
   /** State of the last action findNodes, if it was that search. Absent: nodes are searched synchronously. */
   readonly nodeSearch?: (search: NodeSearch) => ObservedNodeSearch;
   /** Whether another job waits for GPUs. Absent: none does. Called only for a job that runs on fewer GPUs than it asks for. */

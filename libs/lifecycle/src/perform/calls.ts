@@ -35,6 +35,7 @@ export type Call =
       readonly job: TrainingJob;
       readonly name: string;
       readonly spec: PlacementSpec;
+      readonly ofClaim?: true;
     }
   /** A dry run, which creates nothing. Fails as `refused` if the cluster would refuse the pod. */
   | {

@@ -1,9 +1,10 @@
 import type { Checkpoint, Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
 import type { JobPlanQuestion, MeasuredGpus, NodeSearch } from '@coxswain/job-planning';
-import type { ClusterScheduler, PriorityClassFacts } from '@coxswain/scheduling';
+import type { ClusterScheduler, GangRequest, PriorityClassFacts, ClaimChoice } from '@coxswain/scheduling';
 import type { EndArbiter } from '../arbiter/end-arbiter.ts';
 import type { Decision } from '../decide/decision.ts';
+import type { ClaimOnJob } from '../observation/claims.ts';
 import type { NodeNotice } from '../notices/node-notices.ts';
 import type {
   Finding,
@@ -108,6 +109,10 @@ export interface JobView {
   readonly arbiter?: EndArbiter;
   /** The scheduler, one for all jobs of this process. */
   readonly scheduler: ClusterScheduler;
+  /** Which running jobs may make room for the job that waits with that request; absent: the administrator turned this off. */
+  readonly makeRoom?: (job: TrainingJob, request: GangRequest) => ClaimChoice;
+  /** Standing claims of other jobs that name the job of that UID; absent: this process knows of none. */
+  readonly claimsOn?: (jobUid: string) => readonly ClaimOnJob[];
   /** Runs long searches of nodes; absent: every search is synchronous. */
   readonly nodeSearches?: NodeSearches;
   /** The current attempt's recorded Placement as this process observed it before its deletion. */

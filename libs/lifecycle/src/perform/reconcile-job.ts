@@ -1,4 +1,4 @@
-import type { Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
+import type { Placement, TrainingJob } from '@coxswain/api-types';
 import type { NodeDemand } from '@coxswain/fabric';
 import { nodeDemandOf } from '@coxswain/runtime';
 import type { ClusterScheduler } from '@coxswain/scheduling';
@@ -10,6 +10,7 @@ import { bareStatus, isRecordedAs } from '../record/bare-status.ts';
 import { type Answer, type Calls, mayPassByItself, messageOf } from './calls.ts';
 import { callBatches } from './call-batches.ts';
 import { detectedOf, type JobEffects, type JobView } from './job-view.ts';
+import { reserve } from './reserve.ts';
 import { isCheckpointWrite, noteCheckpoint, noteDone, noteFailure, probeOf } from './note-answers.ts';
 
 /** The result of a reconciliation: reconcile again after that time, unless a change comes first. */
@@ -90,6 +91,8 @@ interface Proof {
   readonly nodeStates: ReadonlyMap<string, NodeState>;
   /** Whether what verdicts stand on was read too. */
   readonly hasEvidence: boolean;
+  /** UIDs of other jobs that were read too. */
+  readonly jobs: ReadonlySet<string>;
   readonly atMs: number;
 }
 
@@ -144,6 +147,8 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       doOthersWait: () => scheduler.isAnyJobWaiting(),
       standingRefusal: (request) => scheduler.standingRefusal(job.metadata.uid, request),
       promise: () => scheduler.promiseFor(job.metadata.uid),
+      ...(view.makeRoom === undefined ? {} : { makeRoom: (request) => view.makeRoom?.(job, request) ?? NO_ROOM }),
+      ...(view.claimsOn === undefined ? {} : { claimsOnJob: () => view.claimsOn?.(job.metadata.uid) ?? [] }),
       closedNodes: () => scheduler.closedTo(job.metadata.uid),
       areNodesHeld: () => scheduler.waitsBehind(job.metadata.uid) !== undefined,
       ...(nodeSearches === undefined ? {} : { nodeSearch: (search) => nodeSearches.of(job.metadata.uid, search) }),
@@ -164,6 +169,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       ...(view.measuredGpus === undefined ? {} : { measuredGpus: view.measuredGpus }),
       isProven: proof !== undefined,
       isEvidenceProven: proof?.hasEvidence === true,
+      provenJobs: proof?.jobs ?? NO_JOBS,
       areCheckpointsProven: isFresh(found.checkpointsAtMs),
       isStatusProven: proof !== undefined || isFresh(found.statusAtMs),
       refusedPods: found.refused,
@@ -205,10 +211,14 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
   view.stopwatches.keep(job.metadata.uid, decision.timed, view.monotonicMs());
   // A remembered placement needs no capacity, so there is no old version to check.
   const versionNow = (): number => version ?? scheduler.capacityFor(job.metadata.uid).version;
-  const isReserved = reserve({ job, placement: decision.reserve, version: versionNow }, scheduler);
+  const { reserve: placement, claims } = decision;
+  const isReserved = reserve({ job, placement, claims, version: versionNow }, scheduler);
   if (decision.reserve !== undefined) nodeSearches?.end(job.metadata.uid);
   return isReserved ? { job, decision } : { job };
 }
+
+const NO_ROOM = { kind: 'none', reason: '' } as const;
+const NO_JOBS: ReadonlySet<string> = new Set();
 
 /** What the job's pods require of nodes; undefined if the runtime is unusable, because nothing is placed then. */
 function demandOf(runtime: ObservedRuntime | undefined): NodeDemand | undefined {
@@ -223,21 +233,6 @@ function isProofOf(
 ): proof is Proof {
   if (proof?.jobVersion !== job.metadata.resourceVersion) return false;
   return [...nodeStates].every(([node, state]) => state === 'ready' || proof?.nodeStates.has(node));
-}
-
-/**
- * Reserves the placement that status records or is to record, before it is created, and releases an earlier reservation that is not needed
- * any more.
- */
-function reserve(
-  about: { readonly job: TrainingJob; readonly placement: PlacementSpec | undefined; readonly version: () => number },
-  scheduler: ClusterScheduler,
-): boolean {
-  const { job, placement, version } = about;
-  const { uid } = job.metadata;
-  if (placement !== undefined && scheduler.reservedFor(uid) === placement) return true;
-  scheduler.release(uid);
-  return placement === undefined || scheduler.reserve(placement, version());
 }
 
 /**
@@ -338,7 +333,8 @@ function* perform(
       if (call.kind === 'probePod') podProbe = probeOf(call, answer, ports);
       else if (isCheckpointWrite(call)) noteCheckpoint(call, answer, ports);
       else if (answer.kind === 'failed') noteFailure({ call, answer, refused }, ports);
-      else if (call.kind === 'createPlacement') ports.view.scheduler.markCreated(job.metadata.uid);
+      else if (call.kind === 'createPlacement' && call.ofClaim !== true)
+        ports.view.scheduler.markCreated(job.metadata.uid);
       else if (call.kind === 'deletePod' && answer.isContested === true)
         contested.set(call.pod.uid, (contested.get(call.pod.uid) ?? 0) + 1);
       else if (call.kind === 'readPodWarning')
@@ -359,7 +355,8 @@ function* perform(
         statusAtMs = ports.view.monotonicMs();
         const jobVersion = job.metadata.resourceVersion;
         const hasEvidence = call.evidence === true;
-        proof = { jobVersion, nodeStates: answer.nodeStates ?? new Map(), hasEvidence, atMs: statusAtMs };
+        const jobs = new Set(call.jobs?.map(({ uid }) => uid));
+        proof = { jobVersion, nodeStates: answer.nodeStates ?? new Map(), hasEvidence, jobs, atMs: statusAtMs };
       }
     }
     // The other pods would be refused too: stop until the refusal was decided upon.

@@ -33,6 +33,8 @@ export interface JobRecord {
   /** undefined: the job has no limit of its run's time. */
   readonly runtime: TrainingJobStatus['runtime'];
   readonly expectedStart: TrainingJobStatus['expectedStart'];
+  /** Running jobs that make room for this one; undefined: there were none since the last start. */
+  readonly claim: TrainingJobStatus['claim'];
   readonly plan: TrainingJobStatus['plan'];
   readonly progress: TrainingJobStatus['progress'];
   readonly checkpoint: TrainingJobStatus['checkpoint'];
@@ -100,6 +102,7 @@ function readRecord(job: TrainingJob): JobRecord {
     priority: parsed(raw.priority, shape.priority),
     runtime: parsed(raw.runtime, shape.runtime),
     expectedStart: parsed(raw.expectedStart, shape.expectedStart),
+    claim: parsed(raw.claim, shape.claim),
     plan: parsed(raw.plan, shape.plan),
     progress: parsed(raw.progress, shape.progress),
     checkpoint: parsed(raw.checkpoint, shape.checkpoint),

@@ -1,7 +1,14 @@
 import type { Placement, TrainingJob } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
-import { type SchedulerView, ClusterScheduler } from '@coxswain/scheduling';
+import {
+  type PriorityClassFacts,
+  type SchedulerView,
+  ClusterScheduler,
+  type ClaimChoice,
+  type GangRequest,
+} from '@coxswain/scheduling';
 import { EndArbiter } from '../arbiter/end-arbiter.ts';
+import { type ClaimOnJob, standingClaim } from '../observation/claims.ts';
 import type { NodeState, ObservedPod } from '../observation/observed.ts';
 import { aNode } from './builders.ts';
 
@@ -19,6 +26,8 @@ export interface SeenJob {
 /** A world whose job is in this cluster. */
 export interface Member {
   readonly seen: SeenJob;
+  /** The operator reads the job from the API server. */
+  readLiveJob(): void;
   /** The operator's caches show this job anew, as late as they are. */
   refreshCaches(): void;
   /** The operator's process is another one: it remembers nothing. */
@@ -30,6 +39,9 @@ export class SharedCluster {
   readonly nodes: Map<string, NodeState>;
   scheduler: ClusterScheduler;
   arbiter: EndArbiter;
+  /** Which running jobs may make room for a waiting one; undefined: none is asked. */
+  makeRoom: ((job: TrainingJob, request: GangRequest) => ClaimChoice) | undefined;
+  priorityClasses: readonly PriorityClassFacts[] | undefined;
   /** Another process leads with another term. */
   leaderTerm = 1;
   /** Number of searches for a place: each search asks once for the GPUs under pods of every node. */
@@ -88,6 +100,24 @@ export class SharedCluster {
       if (reported?.state !== now.state) this.scheduler.nodeChanged(name);
       else if (reported?.used !== now.used) this.scheduler.gpusChanged(name);
     }
+  }
+
+  /** The jobs as the operator's caches show them. */
+  jobs(): readonly TrainingJob[] {
+    return this.#members.flatMap(({ seen }) => seen.job ?? []);
+  }
+
+  claimsOn(jobUid: string): readonly ClaimOnJob[] {
+    return this.jobs().flatMap(({ metadata: { uid, name, namespace = '' }, status }) => {
+      const claim = standingClaim({ claim: status?.claim });
+      const isNamed = claim?.victims.some((victim) => victim.uid === jobUid) === true;
+      return isNamed ? [{ job: { uid, name, namespace }, priority: status?.priority?.value ?? 0, claim }] : [];
+    });
+  }
+
+  /** The operator reads these jobs from the API server. */
+  readLive(uids: readonly string[]): void {
+    for (const member of this.#members) if (uids.includes(member.seen.job?.metadata.uid ?? '')) member.readLiveJob();
   }
 
   /** The process that leads dies, and another one leads. */

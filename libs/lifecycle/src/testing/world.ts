@@ -5,6 +5,7 @@ import {
   API_GROUP_VERSION,
   type Checkpoint,
   FINALIZER,
+  LABELS,
   type Placement,
   type PlacementSpec,
   type TerminationCause,
@@ -242,6 +243,10 @@ export class World implements Member {
     const { job, pods, placements, checkpoints } = this;
     this.#snapshots.push({ job, pods, placements, checkpoints, nodes: new Map(this.#nodes) });
     this.#view = this.#laggingView();
+  }
+
+  readLiveJob(): void {
+    this.#view.job = this.job;
   }
 
   forgetProcess(): void {
@@ -568,6 +573,7 @@ export class World implements Member {
       timeouts: {},
       retention: this.retention,
       scheduler: this.#cluster.scheduler,
+      ...this.#room(),
       arbiter: this.#cluster.arbiter,
       keptPlacementOf: () => this.#keptPlacement(),
       progressOf: () => this.#progress,
@@ -578,6 +584,17 @@ export class World implements Member {
       standingOf: () => this.standing,
       planningOf: () => this.#planning,
       runtimeOf: () => undefined,
+    };
+  }
+
+  /** What the operator knows of jobs that make room for others. */
+  #room(): Pick<JobView, 'makeRoom' | 'claimsOn' | 'priorityClasses'> {
+    const cluster = this.#cluster;
+    const { makeRoom, priorityClasses } = cluster;
+    return {
+      ...(makeRoom === undefined ? {} : { makeRoom }),
+      ...(priorityClasses === undefined ? {} : { priorityClasses: () => priorityClasses }),
+      claimsOn: (uid) => cluster.claimsOn(uid),
     };
   }
 
@@ -616,6 +633,7 @@ export class World implements Member {
       case 'readLive':
         this.#view.job = this.job;
         this.#view.pods = this.pods;
+        this.#cluster.readLive((call.jobs ?? []).map(({ uid }) => uid));
         if (call.placement !== undefined || call.allPlacements === true) this.#view.placements = this.placements;
         return { kind: 'done', nodeStates: new Map(call.nodes.map((name) => [name, this.#nodes.get(name) ?? 'gone'])) };
       case 'readEvidence':
@@ -698,7 +716,7 @@ export class World implements Member {
   #perform(call: Call): void {
     switch (call.kind) {
       case 'createPlacement':
-        return this.#createPlacement(call.name, call.spec);
+        return this.#createPlacement(call);
       case 'liftGate': {
         const pod = this.pods.find(({ uid, gated }) => uid === call.pod.uid && gated);
         if (pod !== undefined) this.#write(() => this.#liftGate(pod));
@@ -751,12 +769,13 @@ export class World implements Member {
   }
 
   #auditPlacement({ name, spec }: { readonly name: string; readonly spec: PlacementSpec }): void {
-    const recorded = this.job?.status?.attempts?.find(({ epoch }) => epoch === spec.epoch);
+    const { attempts, claim } = this.job?.status ?? {};
+    const recorded = attempts?.find(({ epoch }) => epoch === spec.epoch) ?? claim;
     const isRecorded = recorded?.placement === name && recorded.placementSha256 === placementSha256(spec);
     if (!isRecorded) this.violations.push(`${name} was created before its hash was recorded`);
   }
 
-  #createPlacement(name: string, spec: PlacementSpec): void {
+  #createPlacement({ name, spec, ofClaim }: Extract<Call, { kind: 'createPlacement' }>): void {
     if (this.job !== undefined && !this.placements.some((one) => one.metadata.name === name)) {
       this.#auditPlacement({ name, spec });
       const isAsked = this.job.spec.resumeFrom?.from === 'scratch';
@@ -767,7 +786,8 @@ export class World implements Member {
         if (this.job === undefined || this.placements.some((one) => one.metadata.name === name)) return;
         this.#placed.set(spec.epoch, spec);
         const { namespace = '' } = this.job.metadata;
-        const metadata = { name, namespace, uid: `placement-${this.#serial++}` };
+        const labels = ofClaim === true ? { labels: { [LABELS.claim]: 'true' } } : {};
+        const metadata = { name, namespace, uid: `placement-${this.#serial++}`, ...labels };
         const placement = { apiVersion: API_GROUP_VERSION, kind: 'Placement', metadata, spec } as const;
         this.placements = [...this.placements, placement];
       }, 'late');

@@ -9,3 +9,8 @@ export function demandKey(demand: NodeDemand): string {
   keys.set(demand, key);
   return key;
 }
+
+/** Whether the demand asks nothing of nodes, like that of a runtime that only sets variables. */
+export function isEmptyDemand({ nodeSelector, tolerations, devices }: NodeDemand): boolean {
+  return tolerations.length + Object.keys(nodeSelector).length + Object.keys(devices).length === 0;
+}

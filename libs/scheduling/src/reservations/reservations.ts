@@ -12,6 +12,7 @@ import {
   type TrainingJob,
   podName,
 } from '@coxswain/api-types';
+import { isClaimedPlacement } from './recorded-claim.ts';
 import { isRecordedPlacement, placementSha256 } from './recorded-placement.ts';
 import type { SchedulerView } from '../scheduler-view.ts';
 
@@ -132,11 +133,12 @@ export class Reservations {
 
   /**
    * Whether pods of this placement may still be created: its job's status records it, its attempt is not stopping, and it has no more ranks
-   * than the job asks for. Any other placement is left over or forged, and holds no GPUs.
+   * than the job asks for. The same holds for one that a standing claim records. Any other placement is left over or forged, and holds no GPUs.
    */
   #isActive(placement: Placement): boolean {
     const job = this.#view.job(placement.spec.jobUid);
     if (job === undefined || job.metadata.namespace !== placement.metadata.namespace) return false;
+    if (isClaimedPlacement(placement, job)) return true;
     const attempt = attemptHoldingReservation(job);
     if (attempt === undefined) return false;
     const requested = gpuCount(effectiveLayout(job.spec, job.status?.plan), job.spec.gpus);
