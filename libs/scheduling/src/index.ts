@@ -1,3 +1,4 @@
+export type { ChosenVictim } from './claims/claim.ts';
 export { ClusterScheduler } from './cluster-scheduler.ts';
 export type { SchedulerView } from './scheduler-view.ts';
 export { forecastClusterInSteps, type ClusterForecast } from './forecast/cluster-forecast.ts';

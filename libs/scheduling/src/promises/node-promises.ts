@@ -148,6 +148,11 @@ export class NodePromises {
     this.#isDueSoon();
   }
 
+  /** Others leave nodes for the job of that UID, so no nodes are held for it beside them. */
+  claimed(jobUid: string): void {
+    this.#drop(jobUid);
+  }
+
   /** Every job for which the leader before held nodes has asked this process. */
   allHaveAsked(): void {
     this.#due = 'now';
@@ -298,8 +303,8 @@ export function isWaiting(job: TrainingJob): boolean {
   );
 }
 
-/** Whether this run of the job has held GPUs. */
+/** Whether this run of the job has held GPUs and lost them by a fault. One that made room waits as if it had never run. */
 export function hasRun({ status }: TrainingJob): boolean {
   const last = status?.attempts?.at(-1);
-  return last !== undefined && last.outcome !== 'Suspended';
+  return last !== undefined && last.outcome !== 'Suspended' && last.forClaim === undefined;
 }
