@@ -184,7 +184,8 @@ export class ClusterScheduler {
       return changedAt !== undefined && changedAt <= version;
     });
     if (job === undefined || !isUnchanged || !this.isReservable(placement)) return false;
-    if (!this.#held.allows(placement, job) || !this.#windows.allows(placement, job)) return false;
+    const isHeld = this.#reservations.reservedFor(placement.jobUid)?.nodes.join() === placement.nodes.join();
+    if (!isHeld && (!this.#held.allows(placement, job) || !this.#windows.allows(placement, job))) return false;
     this.#reservations.reserve(placement);
     this.#held.began(placement, job);
     return true;

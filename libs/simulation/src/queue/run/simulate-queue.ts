@@ -149,7 +149,10 @@ class Run {
     rule.pass({
       nowMs,
       started: (started) => this.#started(started, nowMs),
-      claimed: (claim) => this.#auditor.claims.claimed(claim),
+      claimed: (claim) => {
+        this.#auditor.claims.claimed(claim);
+        this.#events.push(claim.expiresMs, { kind: 'pass' });
+      },
       claimEnded: (jobUid) => this.#auditor.claims.claimEnded(jobUid, nowMs),
       stopped: (uid, forUid) => this.#stopped(uid, forUid, nowMs),
       promised: () => {
