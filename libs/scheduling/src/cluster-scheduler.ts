@@ -186,7 +186,8 @@ export class ClusterScheduler {
       return changedAt !== undefined && changedAt <= version;
     });
     if (job === undefined || !isUnchanged || !this.isReservable(placement)) return false;
-    if (!this.#held.allows(placement, job) || !this.#windows.allows(placement, job)) return false;
+    const isHeld = this.#reservations.reservedFor(placement.jobUid)?.nodes.join() === placement.nodes.join();
+    if (!isHeld && (!this.#held.allows(placement, job) || !this.#windows.allows(placement, job))) return false;
     this.#reservations.reserve(placement);
     this.#held.began(placement, job);
     return true;
@@ -209,6 +210,7 @@ export class ClusterScheduler {
   /** Holds the nodes of a claim, on which gangs still run, until the claim is recorded or {@link release} is called. */
   reserveClaim(placement: PlacementSpec): void {
     this.#reservations.reserve(placement);
+    this.#held.claimed(placement.jobUid);
   }
 
   /** The placement that is reserved for the job of that UID. */

@@ -295,8 +295,8 @@ export function isWaiting(job: TrainingJob): boolean {
   );
 }
 
-/** Whether this run of the job has held GPUs. */
+/** Whether this run of the job has held GPUs and lost them by a fault. One that made room waits as if it had never run. */
 export function hasRun({ status }: TrainingJob): boolean {
   const last = status?.attempts?.at(-1);
-  return last !== undefined && last.outcome !== 'Suspended';
+  return last !== undefined && last.outcome !== 'Suspended' && last.forClaim === undefined;
 }

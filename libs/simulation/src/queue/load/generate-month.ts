@@ -12,6 +12,8 @@ export interface MonthQuestion extends QueueCluster {
   readonly load?: number;
   /** Share of jobs that state a tenth of the steps that they need. */
   readonly liars?: number;
+  /** Share of jobs that have a lower priority than the others and go on with a quarter of their pods where others need their nodes. */
+  readonly low?: number;
 }
 
 /** A class of jobs: its part of the node time, its sizes and its run times. */
@@ -57,10 +59,14 @@ const NODES_OF_CLASSES = 512;
 /** The jobs by time of submission. The same question gives the same jobs. */
 export function generateMonth(question: MonthQuestion): readonly QueueJob[] {
   const busy = new BusyHours(question);
+  const { low = 0, seed } = question;
+  const stream = new RandomStream(seed, 'low priority');
+  const lowered = ({ pods }: QueueJob): Partial<QueueJob> =>
+    stream.happens(low) ? { priority: -1, minPods: Math.max(1, Math.floor(pods / 4)) } : {};
   const jobs = JOB_CLASSES.flatMap((one) => [...jobsOfClass(one, question, busy)]);
   return jobs
     .toSorted((one, other) => one.submitMs - other.submitMs)
-    .map((job, index) => ({ ...job, uid: `job-${String(index).padStart(5, '0')}` }));
+    .map((job, index) => ({ ...job, ...lowered(job), uid: `job-${String(index).padStart(5, '0')}` }));
 }
 
 /** Jobs until the class has its node time; the last one is cut to what is left of it. */

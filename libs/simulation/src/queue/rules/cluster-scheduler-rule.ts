@@ -3,6 +3,7 @@ import { findNodes } from '@coxswain/fabric';
 import { ClusterScheduler, type GangRequest } from '@coxswain/scheduling';
 import type { QueueCluster, QueueJob, QueuePromise, StartedJob } from '../load/queue-job.ts';
 import type { PassPorts, QueueRule } from './queue-rule.ts';
+import { RoomMaker } from './room-maker.ts';
 import { placedCondition, SchedulerCluster } from './scheduler-cluster.ts';
 
 /** How often the operator reconciles a waiting job without another cause. */
@@ -24,16 +25,24 @@ export class ClusterSchedulerRule implements QueueRule {
   readonly #jobs = new Map<string, QueueJob>();
   readonly #startedMs = new Map<string, number>();
   readonly #indexOf: ReadonlyMap<string, number>;
+  /** Jobs that were asked to go on with fewer pods, as they were: they wait for all pods if there is no room for fewer. */
+  readonly #full = new Map<string, QueueJob>();
+  /** Absent: no job makes room. */
+  readonly #room: RoomMaker | undefined;
   #reportedAtMs = 0;
   /** As the scheduler derived them last. */
   #promises: readonly QueuePromise[] = [];
   /** UIDs of jobs that were submitted since the last pass. */
   readonly #submitted = new Set<string>();
 
-  constructor(cluster: QueueCluster) {
+  constructor(cluster: QueueCluster, { makesRoom = true }: { readonly makesRoom?: boolean } = {}) {
     this.#cluster = new SchedulerCluster(cluster, this.#clock);
     this.#scheduler = new ClusterScheduler(this.#cluster);
     this.#indexOf = new Map(this.#cluster.names.map((name, index) => [name, index]));
+    const parts = { scheduler: this.#scheduler, cluster: this.#cluster, jobs: this.#jobs, indexOf: this.#indexOf };
+    this.#room = makesRoom
+      ? new RoomMaker({ ...parts, changed: ({ before, after }) => this.#scheduler.jobChanged(before, after) })
+      : undefined;
   }
 
   submitted(job: QueueJob, nowMs: number): void {
@@ -51,6 +60,23 @@ export class ClusterSchedulerRule implements QueueRule {
     this.#scheduler.forget(job.uid);
     this.#jobs.delete(job.uid);
     this.#startedMs.delete(job.uid);
+    this.#room?.left(job.uid);
+  }
+
+  /** The job is reconciled in the next pass, so that it may start elsewhere at once. */
+  left({ job, nodes }: StartedJob, nowMs: number): void {
+    const { uid } = job;
+    this.#clock.nowMs = nowMs;
+    const change = this.#cluster.leave(job, this.#startedMs.get(uid) ?? nowMs);
+    this.#startedMs.delete(uid);
+    this.#changed(change);
+    this.#gpusChanged(nodes);
+    const pods = this.#room?.left(uid);
+    if (pods !== undefined) {
+      this.#full.set(uid, job);
+      this.#resize({ ...job, pods });
+    }
+    this.#submitted.add(uid);
   }
 
   /** Offers what is free to waiting jobs in turn, then reconciles the jobs that are new. */
@@ -59,10 +85,14 @@ export class ClusterSchedulerRule implements QueueRule {
     this.#reportProgress();
     this.#derivePromises(ports);
     ports.promised();
+    for (const placement of this.#room?.ready(ports) ?? []) this.#startOn(placement, ports);
     const offered = ports.measure(() => this.#scheduler.offer('gpus'));
     for (const { metadata } of offered) this.#reconcile(metadata.uid, ports);
     for (const uid of this.#submitted) this.#reconcile(uid, ports);
     this.#submitted.clear();
+    for (const [uid, job] of this.#full) if (!this.#startedMs.has(uid)) this.#resize(job);
+    this.#full.clear();
+    this.#makeRoom(ports);
   }
 
   promisesOf(): readonly QueuePromise[] {
@@ -77,15 +107,45 @@ export class ClusterSchedulerRule implements QueueRule {
     this.#promises = promised.flatMap((promise) => {
       if (promise === undefined || promise === 'deriving') return [];
       const nodes = [...promise.gpus.keys()].map((name) => this.#indexOf.get(name) ?? -1);
-      return [{ jobUid: promise.job.uid, startMs: promise.start.getTime(), nodes }];
+      return [{ jobUid: promise.job.uid, priority: promise.priority, startMs: promise.start.getTime(), nodes }];
     });
   }
 
   #reconcile(uid: string, ports: PassPorts): void {
     const job = this.#jobs.get(uid);
-    if (job === undefined || this.#startedMs.has(uid)) return;
+    if (job === undefined || this.#startedMs.has(uid) || this.#room?.isClaimant(uid) === true) return;
     const placement = ports.measure(() => this.#place(job));
     if (placement === undefined) return this.#wait(uid, ports);
+    this.#start(job, placement, ports);
+  }
+
+  /** Others have left these nodes for the job. */
+  #startOn(placement: PlacementSpec, ports: PassPorts): void {
+    const job = this.#jobs.get(placement.jobUid);
+    if (job === undefined || !this.#scheduler.reserve(placement, Infinity)) return;
+    this.#room?.started(job.uid);
+    this.#start(job, placement, ports);
+  }
+
+  /** The jobs for which nodes are held ask the others. */
+  #makeRoom(ports: PassPorts): void {
+    if (this.#room === undefined) return;
+    const runs = [...this.#startedMs.keys()].flatMap((uid) => this.#jobs.get(uid)?.priority ?? []);
+    const least = Math.min(...runs);
+    const heads = this.#promises.flatMap(({ jobUid }) => this.#jobs.get(jobUid) ?? []);
+    this.#room.makeRoom(
+      heads.filter(({ priority }) => priority > least),
+      ports,
+    );
+  }
+
+  #resize(job: QueueJob): void {
+    this.#jobs.set(job.uid, job);
+    this.#changed(this.#cluster.resize(job.uid, job.pods, job.gpusPerPod));
+  }
+
+  #start(job: QueueJob, placement: PlacementSpec, ports: PassPorts): void {
+    const { uid } = job;
     this.#startedMs.set(uid, ports.nowMs);
     this.#scheduler.markCreated(uid);
     this.#changed(this.#cluster.start(placement, job.gpusPerPod));
@@ -110,7 +170,7 @@ export class ClusterSchedulerRule implements QueueRule {
     const placement = {
       jobName: uid,
       jobUid: uid,
-      epoch: 1,
+      epoch: (this.#cluster.job(uid)?.status?.epoch ?? 0) + 1,
       layout: request.layout,
       worldSize: queued.pods * queued.gpusPerPod,
       ranksPerPod: found.ranksPerPod,

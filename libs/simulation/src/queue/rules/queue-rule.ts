@@ -1,3 +1,4 @@
+import type { QueueClaim } from '../load/preemption.ts';
 import type { QueueJob, QueuePromise, StartedJob } from '../load/queue-job.ts';
 
 /** What a rule reports during a pass. */
@@ -9,6 +10,12 @@ export interface PassPorts {
   readonly measure: <T>(decide: () => T) => T;
   /** The rule derived its promises again before it started jobs. Later changes of them in this pass are blamed on the jobs that start. */
   readonly promised: () => void;
+  /** The rule recorded which jobs leave which nodes for another job. */
+  readonly claimed: (claim: QueueClaim) => void;
+  /** That record ended without a start. */
+  readonly claimEnded: (jobUid: string) => void;
+  /** The job of that UID was asked to stop for another one. It leaves its nodes some time later. */
+  readonly stopped: (uid: string, forUid: string) => void;
 }
 
 /** Decides which jobs start. The driver reports what happens, then asks for a pass. */
@@ -17,6 +24,8 @@ export interface QueueRule {
   readonly everyMs?: number;
   submitted(job: QueueJob, nowMs: number): void;
   ended(started: StartedJob, nowMs: number): void;
+  /** A job that was asked to stop has left its nodes, and waits again. Absent: the rule stops no job. */
+  left?(started: StartedJob, nowMs: number): void;
   pass(ports: PassPorts): void;
   /** What the rule keeps for which job; empty: it promises nothing. */
   promisesOf(): readonly QueuePromise[];

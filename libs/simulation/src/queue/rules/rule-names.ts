@@ -4,11 +4,17 @@ import { EasyBackfill, EXACT_ENDS, KueueOrder, PREDICTED_ENDS, StrictFifo, First
 import type { QueueRule } from './queue-rule.ts';
 import { QUEUE_RULE_TITLES, type QueueRuleName } from './rule-titles.ts';
 
+/** What a rule may be asked to leave out. */
+interface RuleOptions {
+  /** Whether jobs make room for others of higher priority; absent: they do. */
+  readonly makesRoom?: boolean;
+}
+
 /** Every rule, with what it does. */
 export const QUEUE_RULES = {
   coxswain: {
     title: QUEUE_RULE_TITLES.coxswain,
-    make: (cluster) => new ClusterSchedulerRule(cluster),
+    make: (cluster, options?: RuleOptions) => new ClusterSchedulerRule(cluster, options),
   },
   'first-fit': {
     title: QUEUE_RULE_TITLES['first-fit'],
@@ -32,7 +38,13 @@ export const QUEUE_RULES = {
     make: (cluster) => new KueueOrder(cluster, 'StrictFIFO'),
   },
 } as const satisfies Readonly<
-  Record<QueueRuleName, { readonly title: string; readonly make: (cluster: QueueCluster) => QueueRule }>
+  Record<
+    QueueRuleName,
+    {
+      readonly title: string;
+      readonly make: (cluster: QueueCluster, options?: RuleOptions) => QueueRule;
+    }
+  >
 >;
 
 export { QUEUE_RULE_NAMES, type QueueRuleName } from './rule-titles.ts';

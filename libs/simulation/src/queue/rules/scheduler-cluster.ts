@@ -1,6 +1,7 @@
 import {
   API_GROUP_VERSION,
   type Attempt,
+  MAX_ATTEMPTS_IN_STATUS,
   type Placement,
   type PlacementSpec,
   podName,
@@ -10,6 +11,7 @@ import {
 } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
 import { placementSha256, type SchedulerView } from '@coxswain/scheduling';
+import { LEAVE_MS, lostMs, RESTART_MS } from '../load/preemption.ts';
 import type { QueueCluster, QueueJob } from '../load/queue-job.ts';
 
 /** One step of each simulated job. Its declared steps come from the time that they take, else from its predicted run time. */
@@ -32,6 +34,8 @@ export class SchedulerCluster implements SchedulerView {
   readonly #used = new Map<string, number>();
   readonly #jobs = new Map<string, TrainingJob>();
   readonly #placements = new Map<string, Placement>();
+  /** All pods of each job. */
+  readonly #podsOf = new Map<string, number>();
   readonly #podNames = new Map<string, ReadonlySet<string>>();
 
   constructor(cluster: QueueCluster, clock: VirtualClock) {
@@ -89,31 +93,37 @@ export class SchedulerCluster implements SchedulerView {
   add(job: QueueJob): TrainingJob {
     const made = trainingJobOf(job, this.now().toISOString());
     this.#jobs.set(job.uid, made);
+    this.#podsOf.set(job.uid, job.pods);
     return made;
   }
 
   /** Writes part of the job's status. Returns the job before and after. */
   write(uid: string, status: Partial<TrainingJobStatus>): { before: TrainingJob; after: TrainingJob } {
+    return this.replace(uid, { ...EMPTY_STATUS, ...this.#jobs.get(uid)?.status, ...status });
+  }
+
+  /** Writes the whole status of the job. */
+  replace(uid: string, status: TrainingJobStatus): { before: TrainingJob; after: TrainingJob } {
     const before = this.#jobs.get(uid);
     if (before === undefined) throw new Error(`there is no job ${uid}`);
-    const after = { ...before, status: { ...EMPTY_STATUS, ...before.status, ...status } };
+    const after = { ...before, status };
     this.#jobs.set(uid, after);
     return { before, after };
   }
 
   /** Status records the placement, and all pods are bound. */
   start(spec: PlacementSpec, gpusPerPod: number): { before: TrainingJob; after: TrainingJob } {
-    const { jobUid, jobName, nodes } = spec;
-    const placement = `${jobName}-1`;
-    const { namespace = '' } = this.#jobs.get(jobUid)?.metadata ?? {};
+    const { jobUid, jobName, nodes, epoch } = spec;
+    const placement = `${jobName}-${epoch}`;
+    const { metadata: { namespace = '' } = {}, status = EMPTY_STATUS } = this.#jobs.get(jobUid) ?? {};
     const metadata = { name: placement, namespace, uid: `uid-of-${placement}` };
     this.#placements.set(jobUid, { apiVersion: API_GROUP_VERSION, kind: 'Placement', metadata, spec });
     const job = { name: jobName, uid: jobUid };
-    this.#podNames.set(jobUid, new Set(nodes.map((_, podIndex) => podName(job, { epoch: 1, podIndex, placement }))));
+    this.#podNames.set(jobUid, new Set(nodes.map((_, podIndex) => podName(job, { epoch, podIndex, placement }))));
     for (const node of nodes) this.#hold(node, gpusPerPod);
     const at = this.now().toISOString();
     const attempt: Attempt = {
-      epoch: 1,
+      epoch,
       stage: 'Released',
       placement,
       placementSha256: placementSha256(spec),
@@ -121,8 +131,76 @@ export class SchedulerCluster implements SchedulerView {
       startedAt: at,
       releasedAt: at,
       runningAt: at,
+      ...(status.checkpoint === undefined
+        ? {}
+        : { resumedFrom: { checkpoint: status.checkpoint.name, step: status.checkpoint.step } }),
     };
-    return this.write(jobUid, { epoch: 1, attempts: [attempt], conditions: [placedCondition(at, 'Placed')] });
+    const { claim: _ended, ...rest } = status;
+    const attempts = [...(status.attempts ?? []), attempt].slice(-MAX_ATTEMPTS_IN_STATUS);
+    return this.replace(jobUid, { ...rest, epoch, attempts, conditions: [placedCondition(at, 'Placed')] });
+  }
+
+  /** Status records that others leave nodes for the job, or no longer do (`claim` undefined). */
+  recordClaim(uid: string, claim: TrainingJobStatus['claim']): { before: TrainingJob; after: TrainingJob } {
+    const { claim: _before, ...status } = this.#jobs.get(uid)?.status ?? EMPTY_STATUS;
+    return this.replace(uid, claim === undefined ? status : { ...status, claim });
+  }
+
+  /** The gang was asked to stop. */
+  stop(uid: string, forClaim: NonNullable<Attempt['forClaim']>): { before: TrainingJob; after: TrainingJob } {
+    const at = this.now().toISOString();
+    return this.#change(uid, (attempt) => ({
+      ...attempt,
+      stage: 'Stopping',
+      stoppingAt: at,
+      outcome: 'Moved',
+      forClaim,
+    }));
+  }
+
+  /** The gang has saved and left its nodes, and its job waits again. */
+  leave(job: QueueJob, startMs: number): { before: TrainingJob; after: TrainingJob } {
+    const { uid, gpusPerPod } = job;
+    for (const node of this.#placements.get(uid)?.spec.nodes ?? []) this.#hold(node, -gpusPerPod);
+    this.#placements.delete(uid);
+    this.#podNames.delete(uid);
+    const at = this.now().toISOString();
+    const trainedMs = Math.max(0, this.#trainedMs(job, startMs) - LEAVE_MS);
+    const step = this.#firstStepOf(uid) + Math.floor((trainedMs - lostMs(job, trainedMs)) / STEP_MS);
+    const { before } = this.#change(uid, (attempt) => ({ ...attempt, stage: 'Ended', endedAt: at }));
+    const conditions = [placedCondition(at, 'WaitingForCapacity')];
+    const { after } = this.write(uid, {
+      conditions,
+      ...(step > 0 ? { checkpoint: { name: `${uid}-save`, step } } : {}),
+    });
+    return { before, after };
+  }
+
+  /** The job asks for that many pods. */
+  resize(uid: string, pods: number, gpusPerPod: number): { before: TrainingJob; after: TrainingJob } {
+    const before = this.#jobs.get(uid);
+    if (before === undefined) throw new Error(`there is no job ${uid}`);
+    const after = { ...before, spec: { ...before.spec, layout: layoutOfPods(pods, gpusPerPod) } };
+    this.#jobs.set(uid, after);
+    return { before, after };
+  }
+
+  /** Step from which the newest attempt goes on. */
+  #firstStepOf(uid: string): number {
+    return this.#jobs.get(uid)?.status?.attempts?.at(-1)?.resumedFrom?.step ?? 0;
+  }
+
+  /** Training since the start of the run, as if on all pods. A first start is part of the run. */
+  #trainedMs({ uid, pods }: QueueJob, startMs: number): number {
+    const delayMs = this.#firstStepOf(uid) > 0 ? RESTART_MS : 0;
+    const allPods = this.#podsOf.get(uid) ?? pods;
+    return (Math.max(0, this.#clock.nowMs - startMs - delayMs) * pods) / allPods;
+  }
+
+  #change(uid: string, change: (attempt: Attempt) => Attempt): { before: TrainingJob; after: TrainingJob } {
+    const attempts = this.#jobs.get(uid)?.status?.attempts ?? [];
+    const last = attempts.at(-1);
+    return this.write(uid, { attempts: last === undefined ? attempts : [...attempts.slice(0, -1), change(last)] });
   }
 
   /** The job and its pods are gone. */
@@ -130,6 +208,7 @@ export class SchedulerCluster implements SchedulerView {
     const job = this.#jobs.get(uid);
     for (const node of this.#placements.get(uid)?.spec.nodes ?? []) this.#hold(node, -gpusPerPod);
     this.#jobs.delete(uid);
+    this.#podsOf.delete(uid);
     this.#placements.delete(uid);
     this.#podNames.delete(uid);
     return job;
@@ -139,16 +218,19 @@ export class SchedulerCluster implements SchedulerView {
    * Status of a running job has its newest step and when its first steps were taken, as ranks report them. Only jobs whose stated steps have a known
    * duration take steps; all others have their prediction alone.
    */
-  reportProgress(
-    { uid, statedMs }: QueueJob,
-    startMs: number,
-  ): { before: TrainingJob; after: TrainingJob } | undefined {
-    const step = Math.floor((this.#clock.nowMs - startMs) / STEP_MS);
-    const [attempt] = this.#jobs.get(uid)?.status?.attempts ?? [];
-    if (statedMs === undefined || step < 2 || attempt === undefined) return undefined;
-    const firstStep = { step: 1, at: new Date(startMs + STEP_MS).toISOString() };
-    const reportedAt = new Date(startMs + step * STEP_MS).toISOString();
-    return this.write(uid, { progress: { step, reportedAt }, attempts: [{ ...attempt, firstStep }] });
+  reportProgress(job: QueueJob, startMs: number): { before: TrainingJob; after: TrainingJob } | undefined {
+    const { uid, statedMs, pods } = job;
+    const steps = Math.floor(this.#trainedMs(job, startMs) / STEP_MS);
+    const attempt = this.#jobs.get(uid)?.status?.attempts?.at(-1);
+    if (steps < 2 || attempt === undefined || attempt.stage !== 'Released') return undefined;
+    const resumed = this.#firstStepOf(uid);
+    const stepMs = (STEP_MS * (this.#podsOf.get(uid) ?? pods)) / pods;
+    const beganMs = startMs + (resumed > 0 ? RESTART_MS : 0);
+    const at = (taken: number): string => new Date(beganMs + taken * stepMs).toISOString();
+    const change = this.#change(uid, (one) => ({ ...one, firstStep: { step: resumed + 1, at: at(1) } }));
+    if (statedMs === undefined) return attempt.firstStep === undefined ? change : undefined;
+    const { after } = this.write(uid, { progress: { step: resumed + steps, reportedAt: at(steps) } });
+    return { before: change.before, after };
   }
 
   #hold(node: string, gpus: number): void {
@@ -189,7 +271,8 @@ function specOf({ pods, gpusPerPod }: QueueJob): TrainingJobSpec {
   if (known !== undefined) return known;
   const spec = TrainingJobSpec.parse({
     engine: { name: 'command', image: 'simulated', command: ['train'] },
-    layout: { tensorParallelDegree: gpusPerPod, pipelineParallelDegree: 1, dataParallelDegree: pods },
+    checkpoint: { claimName: 'saves' },
+    layout: layoutOfPods(pods, gpusPerPod),
     training: { steps: 1, globalBatchSize: pods },
     resources: { gpusPerNode: gpusPerPod },
   });
@@ -197,8 +280,13 @@ function specOf({ pods, gpusPerPod }: QueueJob): TrainingJobSpec {
   return spec;
 }
 
+/** A copy of the model for each pod. */
+export function layoutOfPods(pods: number, gpusPerPod: number): NonNullable<TrainingJobSpec['layout']> {
+  return { tensorParallelDegree: gpusPerPod, pipelineParallelDegree: 1, dataParallelDegree: pods };
+}
+
 function trainingJobOf(job: QueueJob, at: string): TrainingJob {
-  const { uid, namespace, predicted } = job;
+  const { uid, namespace, predicted, priority } = job;
   const { training, ...spec } = specOf(job);
   const steps = predicted === undefined ? undefined : stepsOf(job, predicted);
   return {
@@ -206,7 +294,12 @@ function trainingJobOf(job: QueueJob, at: string): TrainingJob {
     kind: 'TrainingJob',
     metadata: { name: uid, namespace, uid, resourceVersion: '1', generation: 1, creationTimestamp: at },
     spec: steps === undefined || training === undefined ? spec : { ...spec, training: { ...training, steps } },
-    status: { ...EMPTY_STATUS, askedAt: at, ...(predicted === undefined ? {} : { plan: planOf(job, predicted, at) }) },
+    status: {
+      ...EMPTY_STATUS,
+      askedAt: at,
+      priority: { value: priority },
+      ...(predicted === undefined ? {} : { plan: planOf(job, predicted, at) }),
+    },
   };
 }
 

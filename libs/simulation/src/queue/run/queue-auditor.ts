@@ -6,9 +6,17 @@ import {
   type QueuePromise,
   type StartedJob,
 } from '../load/queue-job.ts';
+import { CLAIM_VIOLATIONS, ClaimAuditor } from './claim-auditor.ts';
 
 /** Kinds of broken invariants. */
-export const VIOLATIONS = ['nodeGivenTwice', 'promisedTwice', 'promiseBroken', 'promiseMovedLater', 'starved'] as const;
+export const VIOLATIONS = [
+  'nodeGivenTwice',
+  'promisedTwice',
+  'promiseBroken',
+  'promiseMovedLater',
+  'starved',
+  ...CLAIM_VIOLATIONS,
+] as const;
 /** One entry of {@link VIOLATIONS}. */
 export type Violation = (typeof VIOLATIONS)[number];
 
@@ -35,6 +43,7 @@ export interface KeptPromise {
  * later, and that no job waits beyond a bound while a smaller, younger one of at most its priority starts.
  */
 export class QueueAuditor {
+  readonly claims = new ClaimAuditor((kind, sentence) => this.#add(kind, sentence));
   readonly #cluster: QueueCluster;
   readonly #starvationMs: number;
   readonly #used: number[];
@@ -48,10 +57,15 @@ export class QueueAuditor {
     this.#cluster = cluster;
     this.#starvationMs = starvationMs;
     this.#used = Array.from({ length: cluster.nodes }, () => 0);
-    this.#counts = { nodeGivenTwice: 0, promisedTwice: 0, promiseBroken: 0, promiseMovedLater: 0, starved: 0 };
+    this.#counts = Object.fromEntries(VIOLATIONS.map((kind) => [kind, 0])) as Record<Violation, number>;
   }
 
-  started({ job, nodes }: StartedJob, nowMs: number): void {
+  /** `left`: how much of its training the job has still to do, for one that made room. */
+  started(
+    { job, nodes }: StartedJob,
+    nowMs: number,
+    left: { readonly delayMs: number; readonly share: number } = ALL,
+  ): void {
     const isWrongCount = nodes.length !== job.pods || new Set(nodes).size !== nodes.length;
     if (isWrongCount) this.#add('nodeGivenTwice', `${job.uid} has ${job.pods} pods and got nodes ${nodes.join(', ')}`);
     for (const node of nodes) {
@@ -60,7 +74,8 @@ export class QueueAuditor {
       if (used > this.#cluster.gpusPerNode)
         this.#add('nodeGivenTwice', `${job.uid} starts on node ${node}, which then has ${used} GPUs in use`);
     }
-    this.#checkPromised({ job, nodes }, nowMs);
+    this.#checkPromised({ job, nodes }, job.predicted && nowMs + left.delayMs + left.share * job.predicted.latestMs);
+    this.claims.started({ job, nodes }, nowMs);
   }
 
   ended({ job, nodes }: StartedJob): void {
@@ -84,9 +99,9 @@ export class QueueAuditor {
     promises: readonly QueuePromise[],
     { by, nowMs }: { readonly by: QueueJob; readonly nowMs: number },
   ): void {
-    for (const { jobUid, startMs } of promises) {
+    for (const { jobUid, startMs, priority } of promises) {
       const before = this.#promises.get(jobUid)?.startMs;
-      if (before !== undefined && startMs > before)
+      if (before !== undefined && startMs > before && !isAbove(by, priority))
         this.#add(
           'promiseMovedLater',
           `the start of ${by.uid} moved the promise to ${jobUid} from ${before} to ${startMs} ms`,
@@ -97,6 +112,7 @@ export class QueueAuditor {
 
   report(outcomes: readonly JobOutcome[]): AuditReport {
     this.#checkStarvation(outcomes);
+    this.claims.finish();
     const promises = outcomes.flatMap(({ job, startMs }) => {
       const first = this.#first.get(job.uid);
       return first === undefined || startMs === undefined ? [] : [{ jobUid: job.uid, ...first, startMs }];
@@ -105,10 +121,9 @@ export class QueueAuditor {
   }
 
   /** A job of higher priority is not bound by promises to others. */
-  #checkPromised({ job, nodes }: StartedJob, nowMs: number): void {
-    const latestMs = job.predicted === undefined ? Infinity : nowMs + job.predicted.latestMs;
+  #checkPromised({ job, nodes }: StartedJob, latestMs = Infinity): void {
     for (const promise of this.#promises.values()) {
-      if (promise.jobUid === job.uid || latestMs <= promise.startMs) continue;
+      if (promise.jobUid === job.uid || latestMs <= promise.startMs || isAbove(job, promise.priority)) continue;
       const shared = promise.nodes.find((node) => nodes.includes(node));
       if (shared !== undefined)
         this.#add(
@@ -143,4 +158,11 @@ export class QueueAuditor {
     if (this.#counts[kind] === 0) this.#examples.push(`${kind}: ${sentence}`);
     this.#counts[kind] += 1;
   }
+}
+
+const ALL = { delayMs: 0, share: 1 };
+
+/** Whether a promise to a job of that priority does not bind this one. */
+function isAbove({ priority }: QueueJob, promised: number | undefined): boolean {
+  return promised !== undefined && priority > promised;
 }

@@ -1,4 +1,4 @@
-import { gpusOfJob, type JobOutcome, type QueueCluster } from '../load/queue-job.ts';
+import type { JobOutcome, QueueCluster, QueueSpan } from '../load/queue-job.ts';
 import type { Violation } from './queue-auditor.ts';
 import type { QueueRun } from './simulate-queue.ts';
 
@@ -30,6 +30,15 @@ export interface QueueMeasures {
     readonly errorP90: number;
     readonly lateP90: number;
   } | null;
+  /** Jobs that made room for others; null: none did. */
+  readonly madeRoom: {
+    readonly stops: number;
+    readonly jobs: number;
+    /** Share of the GPU time that jobs held: saves, next starts and lost training. */
+    readonly lostShare: number;
+    /** Mean time until these jobs started again. */
+    readonly meanHoursUntilNextStart: number | null;
+  } | null;
   readonly violations: Readonly<Record<Violation, number>>;
   readonly examples: readonly string[];
   readonly decisions: number;
@@ -56,6 +65,7 @@ export function measureRun(
     largest: waits(outcomes.filter(({ job }) => job.pods >= cluster.nodes / 4)),
     byPods: byPowerOfTwo(outcomes),
     promises: promiseErrors(audit.promises),
+    madeRoom: madeRoom(outcomes),
     violations: audit.counts,
     examples: audit.examples,
     decisions: decisionMs.length,
@@ -69,10 +79,37 @@ function utilisation(
   outcomes: readonly JobOutcome[],
   { cluster, windowMs }: { readonly cluster: QueueCluster; readonly windowMs: number },
 ): number {
-  const heldMs = outcomes.reduce((sum, { job, startMs = windowMs, endMs = windowMs }) => {
-    return sum + gpusOfJob(job) * Math.max(0, Math.min(endMs, windowMs) - startMs);
+  const heldMs = outcomes.reduce((sum, outcome) => {
+    const held = spansOf(outcome, windowMs).map(({ startMs, endMs, pods }) => {
+      return pods * outcome.job.gpusPerPod * Math.max(0, Math.min(endMs, windowMs) - startMs);
+    });
+    return sum + held.reduce((gpuMs, one) => gpuMs + one, 0);
   }, 0);
   return heldMs / (cluster.nodes * cluster.gpusPerNode * Math.max(1, windowMs));
+}
+
+function spansOf({ job, startMs, endMs, runs }: JobOutcome, windowMs: number): readonly QueueSpan[] {
+  if (runs !== undefined || startMs === undefined) return runs ?? [];
+  return [{ startMs, endMs: endMs ?? windowMs, pods: job.pods, lostGpuMs: 0 }];
+}
+
+function madeRoom(outcomes: readonly JobOutcome[]): QueueMeasures['madeRoom'] {
+  let [stops, heldGpuMs, lostGpuMs] = [0, 0, 0];
+  const waits: number[] = [];
+  const jobs = new Set<string>();
+  for (const { job, runs = [] } of outcomes)
+    for (const [at, span] of runs.entries()) {
+      heldGpuMs += span.pods * job.gpusPerPod * (span.endMs - span.startMs);
+      lostGpuMs += span.lostGpuMs;
+      if (span.lostGpuMs === 0) continue;
+      stops += 1;
+      jobs.add(job.uid);
+      const next = runs[at + 1];
+      if (next !== undefined) waits.push((next.startMs - span.endMs) / HOUR_MS);
+    }
+  if (stops === 0) return null;
+  const meanHoursUntilNextStart = waits.length === 0 ? null : waits.reduce((sum, wait) => sum + wait, 0) / waits.length;
+  return { stops, jobs: jobs.size, lostShare: lostGpuMs / heldGpuMs, meanHoursUntilNextStart };
 }
 
 function byPowerOfTwo(outcomes: readonly JobOutcome[]): QueueMeasures['byPods'] {

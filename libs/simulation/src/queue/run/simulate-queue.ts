@@ -1,5 +1,13 @@
 import { EventQueue } from '../../kernel/event-queue.ts';
-import type { JobOutcome, QueueCluster, QueueJob, StartedJob } from '../load/queue-job.ts';
+import { LEAVE_MS, lostMs, RESTART_MS, SAVE_EVERY_MS } from '../load/preemption.ts';
+import {
+  gpusOfJob,
+  type JobOutcome,
+  type QueueCluster,
+  type QueueJob,
+  type QueueSpan,
+  type StartedJob,
+} from '../load/queue-job.ts';
 import type { QueueRule } from '../rules/queue-rule.ts';
 import { QueueAuditor, type AuditReport } from './queue-auditor.ts';
 
@@ -25,7 +33,7 @@ export interface QueueRun {
 
 type QueueEvent =
   | { readonly kind: 'submitted'; readonly job: QueueJob }
-  | { readonly kind: 'ended'; readonly started: StartedJob }
+  | { readonly kind: 'ended' | 'left'; readonly started: StartedJob; readonly run: number }
   | { readonly kind: 'pass' };
 
 /** Runs until every job has ended, or until no event is left that could start a waiting job. Yields the share of ended jobs now and then. */
@@ -42,14 +50,26 @@ class Run {
   readonly #events = new EventQueue<QueueEvent>();
   readonly #auditor: QueueAuditor;
   readonly #startMs = new Map<string, number>();
+  readonly #endMs = new Map<string, number>();
+  /** Runs that hold nodes now, by UID of the job. */
+  readonly #active = new Map<string, ActiveRun>();
+  /** Runs that are over. */
+  readonly #spans = new Map<string, QueueSpan[]>();
+  /** Training that is left, on all pods, of jobs that made room. */
+  readonly #leftMs = new Map<string, number>();
+  readonly #podsOf: ReadonlyMap<string, number>;
   readonly #decisionMs: number[] = [];
+  #runs = 0;
   #submitted = 0;
   #ended = 0;
+  /** Jobs that made room and have not started again. */
+  #waitingAgain = 0;
   #isPassPlanned = false;
 
   constructor(question: QueueQuestion) {
     this.#question = question;
     this.#auditor = new QueueAuditor(question);
+    this.#podsOf = new Map(question.jobs.map(({ uid, pods }) => [uid, pods]));
     for (const job of question.jobs) this.#events.push(job.submitMs, { kind: 'submitted', job });
   }
 
@@ -72,7 +92,9 @@ class Run {
   result(): QueueRun {
     const outcomes = this.#question.jobs.map((job) => {
       const startMs = this.#startMs.get(job.uid);
-      return startMs === undefined ? { job } : { job, startMs, endMs: startMs + job.runMs };
+      const endMs = this.#endMs.get(job.uid);
+      if (startMs === undefined) return { job };
+      return { job, startMs, ...(endMs === undefined ? {} : { endMs }), runs: this.#spans.get(job.uid) ?? [] };
     });
     return { outcomes, audit: this.#auditor.report(outcomes), decisionMs: this.#decisionMs };
   }
@@ -83,11 +105,43 @@ class Run {
     else if (event.kind === 'submitted') {
       this.#submitted += 1;
       rule.submitted(event.job, nowMs);
-    } else {
+    } else this.#over(event, nowMs);
+  }
+
+  /** A run is over: its job has ended, or has made room. */
+  #over({ kind, started, run }: Extract<QueueEvent, { readonly run: number }>, nowMs: number): void {
+    const { rule } = this.#question;
+    const { job } = started;
+    const active = this.#active.get(job.uid);
+    // A job that ends by itself while it is asked to stop, or the planned end of a run that made room.
+    if (active?.run !== run) return;
+    this.#active.delete(job.uid);
+    this.#auditor.ended(started);
+    if (kind === 'left') this.#makeRoom(active, nowMs);
+    else {
+      this.#addSpan(active, nowMs, 0);
+      this.#endMs.set(job.uid, nowMs);
       this.#ended += 1;
-      this.#auditor.ended(event.started);
-      rule.ended(event.started, nowMs);
+      rule.ended(started, nowMs);
     }
+  }
+
+  /** What the job trained since its start is kept, but for what was not saved; the rest is trained after its next start. */
+  #makeRoom(active: ActiveRun, nowMs: number): void {
+    const { job } = active.started;
+    const trainedMs = Math.max(0, nowMs - LEAVE_MS - active.startMs - active.delayMs);
+    const lost = lostMs(job, trainedMs);
+    this.#auditor.claims.left(job, lost, SAVE_EVERY_MS);
+    this.#leftMs.set(job.uid, Math.max(0, active.workMs - (trainedMs - lost) * active.pace));
+    this.#addSpan(active, nowMs, gpusOfJob(job) * (LEAVE_MS + RESTART_MS + lost));
+    this.#waitingAgain += 1;
+    this.#question.rule.left?.(active.started, nowMs);
+  }
+
+  #addSpan({ started: { job }, startMs }: ActiveRun, endMs: number, lostGpuMs: number): void {
+    const spans = this.#spans.get(job.uid) ?? [];
+    spans.push({ startMs, endMs, pods: job.pods, lostGpuMs });
+    this.#spans.set(job.uid, spans);
   }
 
   #pass(nowMs: number): void {
@@ -95,6 +149,12 @@ class Run {
     rule.pass({
       nowMs,
       started: (started) => this.#started(started, nowMs),
+      claimed: (claim) => {
+        this.#auditor.claims.claimed(claim);
+        this.#events.push(claim.expiresMs, { kind: 'pass' });
+      },
+      claimEnded: (jobUid) => this.#auditor.claims.claimEnded(jobUid, nowMs),
+      stopped: (uid, forUid) => this.#stopped(uid, forUid, nowMs),
       promised: () => {
         this.#auditor.observe(rule.promisesOf(), nowMs);
       },
@@ -111,18 +171,46 @@ class Run {
 
   #started(started: StartedJob, nowMs: number): void {
     const { job } = started;
-    this.#auditor.started(started, nowMs);
+    const left = this.#leftMs.get(job.uid);
+    const workMs = left ?? job.runMs;
+    const delayMs = left === undefined ? 0 : RESTART_MS;
+    const pace = job.pods / (this.#podsOf.get(job.uid) ?? job.pods);
+    this.#auditor.started(started, nowMs, { delayMs, share: workMs / job.runMs / pace });
     this.#auditor.observeAfterStart(this.#question.rule.promisesOf(), { by: job, nowMs });
-    this.#startMs.set(job.uid, nowMs);
-    this.#events.push(nowMs + job.runMs, { kind: 'ended', started });
+    if (this.#startMs.has(job.uid)) this.#waitingAgain -= 1;
+    else this.#startMs.set(job.uid, nowMs);
+    this.#runs += 1;
+    this.#active.set(job.uid, { started, startMs: nowMs, workMs, delayMs, pace, run: this.#runs });
+    this.#events.push(nowMs + delayMs + Math.ceil(workMs / pace), { kind: 'ended', started, run: this.#runs });
+  }
+
+  #stopped(uid: string, forUid: string, nowMs: number): void {
+    const active = this.#active.get(uid);
+    if (active === undefined) return;
+    const { started, run } = active;
+    this.#auditor.claims.stopped(started.job, forUid);
+    this.#events.push(nowMs + LEAVE_MS, { kind: 'left', started, run });
   }
 
   /** A pass without another cause, while jobs wait and others run. */
   #planPass(nowMs: number): void {
     const { everyMs } = this.#question.rule;
-    const isWaiting = this.#submitted > this.#startMs.size;
+    const isWaiting = this.#submitted > this.#startMs.size || this.#waitingAgain > 0;
     if (everyMs === undefined || this.#isPassPlanned || !isWaiting || this.#events.size === 0) return;
     this.#isPassPlanned = true;
     this.#events.push(nowMs + everyMs, { kind: 'pass' });
   }
+}
+
+/** A run that holds nodes. */
+interface ActiveRun {
+  readonly started: StartedJob;
+  readonly startMs: number;
+  /** Training that it has to do, on all pods of the job. */
+  readonly workMs: number;
+  /** Until its first step. A first start is part of the job's run time. */
+  readonly delayMs: number;
+  /** Its pods as a part of all pods of the job. */
+  readonly pace: number;
+  readonly run: number;
 }
