@@ -45,7 +45,7 @@ export function servingsOf(jobs: Iterable<TrainingJob>, begun: readonly string[]
 
 /** Whether the job fits on one node. */
 function isOneNode({ spec, status }: TrainingJob): boolean {
-  return gpuCount(effectiveLayout(spec, status?.plan), spec.gpus) <= (spec.resources.gpusPerNode ?? 1);
+  return gpuCount(effectiveLayout(spec, status?.plan), spec.gpus) <= (spec.resources?.gpusPerNode ?? 1);
 }
 
 /** Namespace of a job. */

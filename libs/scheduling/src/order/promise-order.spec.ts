@@ -34,7 +34,7 @@ describe('nodes are held first for', () => {
     ],
     [
       'the larger of two that have just asked',
-      [waiting('small', 8, 0.01), waiting('large', 16, 0)],
+      [waiting('small', 8, 0.005), waiting('large', 16, 0)],
       ['large', 'small'],
     ],
     [

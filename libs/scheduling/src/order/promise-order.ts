@@ -31,8 +31,8 @@ const LIKE = 0.5;
  */
 const BEFORE_A_TURN = 0.5;
 const TURNS_KEPT = 16;
-/** A job that has just asked counts as one that has waited for a minute, so that of two such jobs the larger goes first. */
-const LEAST_MS = 60_000;
+/** Each job counts as one that asked a minute earlier, so that of two jobs that have just asked the larger goes first. */
+const ASKED_EARLIER_MS = 60_000;
 /** More GPUs than this multiple of the smallest waiting job give no more weight, so that no job waits more than eight times as long as another for its size. */
 const MOST_TIMES_LARGER = 64;
 
@@ -63,13 +63,13 @@ export function inPromiseOrder<Job extends WaitingJob>(
 /** The time that the job has waited, with less for the time before turns of its namespace. */
 function countedMs({ gpus, sinceMs }: WaitingJob, nowMs: number, starts: readonly ServedStart[]): number {
   let counted = 0;
-  let fromMs = sinceMs;
+  let fromMs = sinceMs - ASKED_EARLIER_MS;
   for (const start of starts) {
     if (start.atMs <= sinceMs || start.gpus < LIKE * gpus) continue;
     counted = (counted + start.atMs - fromMs) * BEFORE_A_TURN;
     fromMs = start.atMs;
   }
-  return Math.max(LEAST_MS, counted + nowMs - fromMs);
+  return Math.max(0, counted + nowMs - fromMs);
 }
 
 /** Starts by namespace, from the newest attempt of each job. `begun`: starts that no status records yet. */
