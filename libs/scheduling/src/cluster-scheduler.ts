@@ -210,7 +210,6 @@ export class ClusterScheduler {
   /** Holds the nodes of a claim, on which gangs still run, until the claim is recorded or {@link release} is called. */
   reserveClaim(placement: PlacementSpec): void {
     this.#reservations.reserve(placement);
-    this.#held.claimed(placement.jobUid);
   }
 
   /** The placement that is reserved for the job of that UID. */

@@ -109,11 +109,6 @@ export class HeldForOthers {
     this.#promises.began(gpusOfPlacement(placement), job);
   }
 
-  /** Others leave nodes for the job of that UID. */
-  claimed(jobUid: string): void {
-    this.#promises.drop(jobUid);
-  }
-
   /**
    * The job of that UID asks. A refusal while a new leader does not know yet which nodes it held: a job ahead of this one has not asked it. Jobs
    * that wait keep their messages, so that a change of leader does not rewrite the status of each.
