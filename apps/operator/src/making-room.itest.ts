@@ -76,7 +76,8 @@ describe('a job of high priority on a full cluster', () => {
     const high = await world.job(namespace, 'high', onTheNode('room-high'));
     await recorded.promise;
     await first.kill();
-    expect((await world.readJob(namespace, 'high')).status?.claim).toMatchObject({ state: 'Recorded' });
+    // The write that was on its way may arrive or not.
+    expect((await world.readJob(namespace, 'high')).status?.claim?.state).toMatch(/^(Recorded|Asking)$/);
     await world.operator({ environment });
     await world.until(high, 'running', isRunning);
     expect((await world.readJob(namespace, 'low')).status?.attempts).toMatchObject([{ reason: 'MadeRoom' }]);
