@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import httpx
@@ -13,12 +13,13 @@ from typing_extensions import Self
 
 from . import operations
 from ._errors import CoxswainError
-from ._events import Change, EventReader
-from ._flows import Flow, all_pages, find_job, may_pass, project_of
-from ._flows import is_over as job_is_over
-from ._http import DEFAULT_TIMEOUT_SECONDS, AsyncHttp, Http
+from ._events import Change
+from ._flows import Flow, all_pages, find_job, project_of
+from ._follower import Follower
+from ._http import DEFAULT_TIMEOUT_SECONDS, Access, AsyncHttp, Http
 from ._job import AsyncJob, Job
 from ._job_file import job_body
+from ._lines import LineReader
 from ._plan import PlanOfApi, plan_request
 from ._request import Request
 from ._settings import resolve
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from . import types
 
 T = TypeVar("T")
-
-_FIRST_PAUSE_SECONDS = 0.5
-_LONGEST_PAUSE_SECONDS = 10.0
 
 
 class Client:
@@ -49,11 +47,13 @@ class Client:
         timeout: float = DEFAULT_TIMEOUT_SECONDS,
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        settings = resolve(server, token, project)
-        self._project = settings.project
+        access = Access(lambda: resolve(server, token, project))
+        self._project = access.settings.project
         self._sleep = sleep
-        self._http = Http(settings, timeout=timeout, transport=transport, sleep=sleep)
+        self._clock = clock
+        self._http = Http(access, timeout=timeout, transport=transport, sleep=sleep)
 
     def __enter__(self) -> Self:
         return self
@@ -163,39 +163,30 @@ class Client:
 
     def changes(
         self, project: str, job_id: str, last_event_id: str | None = None, *, timeout: float | None = None
-    ) -> Iterator[Change]:
-        """Changes of a job until it ends, or until the timeout (seconds). Connects again where a connection breaks."""
-        deadline = None if timeout is None else time.monotonic() + timeout
-        reader = EventReader(last_event_id)
-        pause = _FIRST_PAUSE_SECONDS
-        while deadline is None or time.monotonic() < deadline:
+    ) -> Generator[Change, None, None]:
+        """Changes of a job until it ends, or until the timeout (seconds). Reconnects after a broken connection."""
+        follower = Follower(last_event_id, timeout, self._clock)
+        request = operations.job_streams_stream(project, job_id)
+        while not follower.is_done:
             try:
-                for change in self._stream(project, job_id, reader.last_event_id, reader):
-                    pause = _FIRST_PAUSE_SECONDS
-                    yield change
-                    if change.kind == "job" and job_is_over(change.data):
-                        return
-                    if deadline is not None and time.monotonic() >= deadline:
-                        return
+                with self._http.stream(request, follower.connect(), seconds=follower.seconds_left) as response:
+                    for chunk in response.iter_bytes():
+                        yield from follower.read(chunk)
+                        if follower.is_done:
+                            return
             except CoxswainError as error:
-                if not may_pass(error):
-                    raise
-            self._sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+                follower.fail(error)
+            if follower.has_ended:
+                return
+            self._sleep(follower.pause())
 
-    def _stream(self, project: str, job_id: str, last: str | None, reader: EventReader) -> Iterator[Change]:
-        headers = {} if last is None else {"last-event-id": last}
-        with self._http.stream(operations.job_streams_stream(project, job_id), headers) as response:
-            for line in response.iter_lines():
-                change = reader.line(line)
-                if change is not None:
-                    yield change
-
-    def lines(self, request: Request[str]) -> Iterator[str]:
-        """Lines of a text, with their line ends, as they come."""
-        with self._http.stream(request, {}) as response:
-            for line in response.iter_lines():
-                yield f"{line}\n"
+    def lines(self, request: Request[str]) -> Generator[str, None, None]:
+        """Lines of a text as they come, with their line ends. The text may be silent for any time."""
+        reader = LineReader()
+        with self._http.stream(request, silence=None) as response:
+            for chunk in response.iter_bytes():
+                yield from reader.read(chunk)
+        yield from reader.end()
 
 
 class AsyncClient:
@@ -210,11 +201,13 @@ class AsyncClient:
         timeout: float = DEFAULT_TIMEOUT_SECONDS,
         transport: httpx.AsyncBaseTransport | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        settings = resolve(server, token, project)
-        self._project = settings.project
+        access = Access(lambda: resolve(server, token, project))
+        self._project = access.settings.project
         self._sleep = sleep
-        self._http = AsyncHttp(settings, timeout=timeout, transport=transport, sleep=sleep)
+        self._clock = clock
+        self._http = AsyncHttp(access, timeout=timeout, transport=transport, sleep=sleep)
 
     async def __aenter__(self) -> Self:
         return self
@@ -319,36 +312,33 @@ class AsyncClient:
 
     async def changes(
         self, project: str, job_id: str, last_event_id: str | None = None, *, timeout: float | None = None
-    ) -> AsyncIterator[Change]:
+    ) -> AsyncGenerator[Change, None]:
         """As Client.changes."""
-        deadline = None if timeout is None else time.monotonic() + timeout
-        reader = EventReader(last_event_id)
-        pause = _FIRST_PAUSE_SECONDS
-        while deadline is None or time.monotonic() < deadline:
+        follower = Follower(last_event_id, timeout, self._clock)
+        request = operations.job_streams_stream(project, job_id)
+        while not follower.is_done:
             try:
-                async for change in self._stream(project, job_id, reader.last_event_id, reader):
-                    pause = _FIRST_PAUSE_SECONDS
-                    yield change
-                    if change.kind == "job" and job_is_over(change.data):
-                        return
-                    if deadline is not None and time.monotonic() >= deadline:
-                        return
+                async with self._http.stream(request, follower.connect(), seconds=follower.seconds_left) as response:
+                    chunks = response.aiter_bytes()
+                    while (chunk := await asyncio.wait_for(anext(chunks, None), follower.seconds_left)) is not None:
+                        for change in follower.read(chunk):
+                            yield change
+                        if follower.is_done:
+                            return
+            except asyncio.TimeoutError:
+                return
             except CoxswainError as error:
-                if not may_pass(error):
-                    raise
-            await self._sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+                follower.fail(error)
+            if follower.has_ended:
+                return
+            await self._sleep(follower.pause())
 
-    async def _stream(self, project: str, job_id: str, last: str | None, reader: EventReader) -> AsyncIterator[Change]:
-        headers = {} if last is None else {"last-event-id": last}
-        async with self._http.stream(operations.job_streams_stream(project, job_id), headers) as response:
-            async for line in response.aiter_lines():
-                change = reader.line(line)
-                if change is not None:
-                    yield change
-
-    async def lines(self, request: Request[str]) -> AsyncIterator[str]:
+    async def lines(self, request: Request[str]) -> AsyncGenerator[str, None]:
         """As Client.lines."""
-        async with self._http.stream(request, {}) as response:
-            async for line in response.aiter_lines():
-                yield f"{line}\n"
+        reader = LineReader()
+        async with self._http.stream(request, silence=None) as response:
+            async for chunk in response.aiter_bytes():
+                for line in reader.read(chunk):
+                    yield line
+        for line in reader.end():
+            yield line

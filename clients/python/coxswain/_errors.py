@@ -37,8 +37,12 @@ class ApiError(CoxswainError):
         self.code = code
         self.detail = detail
         self.errors = errors
-        fields = [f"  {error.get('pointer') or '(body)'}: {error.get('detail')}" for error in errors]
-        super().__init__("\n".join([f"{detail} ({code})", *fields]))
+        # The arguments themselves, so that the error passes between processes.
+        super().__init__(status, code, detail, errors)
+
+    def __str__(self) -> str:
+        fields = [f"  {error.get('pointer') or '(body)'}: {error.get('detail')}" for error in self.errors]
+        return "\n".join([f"{self.detail} ({self.code})", *fields])
 
 
 class NotFoundError(CoxswainError):
@@ -50,4 +54,8 @@ class JobEndedError(CoxswainError):
 
     def __init__(self, job: types.Job, awaited: str) -> None:
         self.job = job
-        super().__init__(f"{job['name']} is {job['state']}, and will not be {awaited}: {job['summary']}")
+        self.awaited = awaited
+        super().__init__(job, awaited)
+
+    def __str__(self) -> str:
+        return f"{self.job['name']} is {self.job['state']}, and will not be {self.awaited}: {self.job['summary']}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
 from . import operations
 from ._errors import ApiError, JobEndedError, NotFoundError, SettingsError
@@ -38,14 +38,23 @@ def find_job(project: str, name_or_id: str) -> Flow[types.Job]:
     if _UUID.fullmatch(name_or_id):
         job: types.Job = yield operations.jobs_get(project, name_or_id)
         return job
-    found: list[types.JobSummary] = yield from all_pages(
-        lambda token: operations.jobs_list(project, q=name_or_id, page_size=100, page_token=token)
-    )
-    named = [each for each in found if each["name"] == name_or_id]
-    wanted = next((each for each in named if each["state"] != "Refused"), named[0] if named else None)
-    if wanted is None:
+    refused: str | None = None
+    token: str | None = None
+    while True:
+        page: types.JobList = yield operations.jobs_list(project, q=name_or_id, page_size=100, page_token=token)
+        for each in page["items"]:
+            if each["name"] != name_or_id:
+                continue
+            if each["state"] != "Refused":
+                job = yield operations.jobs_get(project, each["id"])
+                return job
+            refused = refused or each["id"]
+        token = page.get("nextPageToken")
+        if token is None:
+            break
+    if refused is None:
         raise NotFoundError(f'No job named "{name_or_id}" in project {project}. client.jobs() lists the existing ones.')
-    job = yield operations.jobs_get(project, wanted["id"])
+    job = yield operations.jobs_get(project, refused)
     return job
 
 
@@ -85,6 +94,15 @@ def steps(
 def is_over(job: types.Job) -> bool:
     """Whether the job never changes its state again."""
     return job["state"] in _FINAL_STATES
+
+
+def require_state(state: str) -> None:
+    """Raises ValueError for a word that is not a state: nobody would reach it."""
+    from . import types
+
+    states = get_args(get_type_hints(types.Job)["state"])
+    if state not in states:
+        raise ValueError(f'"{state}" is not a state of a job; the states are {", ".join(states)}')
 
 
 def is_awaited(job: types.Job, awaited: str) -> bool:
