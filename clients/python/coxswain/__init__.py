@@ -29,7 +29,7 @@ from ._errors import (
 from ._events import Change
 from ._job import AsyncJob, Job
 from ._job_file import command_job
-from ._plan import PlanOfApi
+from ._plan import PlanResult
 from ._request import Request
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ __all__ = [
     "JobEndedError",
     "JobFileError",
     "NotFoundError",
-    "PlanOfApi",
+    "PlanResult",
     "Request",
     "SettingsError",
     "UnreachableError",
@@ -108,6 +108,6 @@ def queue() -> types.Queue:
     return _connected().queue()
 
 
-def plan(model: str | Mapping[str, Any], **request: Any) -> PlanOfApi:
+def plan(model: str | Mapping[str, Any], **request: Any) -> PlanResult:
     """See Client.plan."""
     return _connected().plan(model, **request)

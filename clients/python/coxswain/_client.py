@@ -20,7 +20,7 @@ from ._http import DEFAULT_TIMEOUT_SECONDS, Access, AsyncHttp, Http
 from ._job import AsyncJob, Job
 from ._job_file import job_body
 from ._lines import LineReader
-from ._plan import PlanOfApi, plan_request
+from ._plan import PlanResult, plan_request
 from ._request import Request
 from ._settings import resolve
 
@@ -153,13 +153,13 @@ class Client:
         stack: str | None = None,
         pinned: Mapping[str, Any] | None = None,
         **others: Any,
-    ) -> PlanOfApi:
+    ) -> PlanResult:
         """The fastest layouts of a model on so many GPUs. Nothing runs.
 
         model: preset or shape. stack: engine and release. pinned: choices that are made. others: fields of PlanRequestInput.
         """
         request = plan_request(model, gpu, gpus, global_batch_size, sequence_length, stack, pinned, others)
-        return PlanOfApi(self.call(operations.plans_create(self.project, request)))
+        return PlanResult(self.call(operations.plans_create(self.project, request)))
 
     def changes(
         self, project: str, job_id: str, last_event_id: str | None = None, *, timeout: float | None = None
@@ -305,10 +305,10 @@ class AsyncClient:
         stack: str | None = None,
         pinned: Mapping[str, Any] | None = None,
         **others: Any,
-    ) -> PlanOfApi:
+    ) -> PlanResult:
         """As Client.plan."""
         request = plan_request(model, gpu, gpus, global_batch_size, sequence_length, stack, pinned, others)
-        return PlanOfApi(await self.call(operations.plans_create(await self.project(), request)))
+        return PlanResult(await self.call(operations.plans_create(await self.project(), request)))
 
     async def changes(
         self, project: str, job_id: str, last_event_id: str | None = None, *, timeout: float | None = None

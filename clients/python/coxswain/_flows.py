@@ -19,6 +19,7 @@ Flow = Generator[Request[Any], Any, T]
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _FINAL_STATES = frozenset({"Complete", "Failed", "Cancelled", "Refused", "Deleted"})
 _STEPS_OF_A_PAGE = 2000
+_EVENTS_OF_A_PAGE = 10_000
 
 
 def project_of(project: str | None) -> Flow[str]:
@@ -91,6 +92,25 @@ def steps(
         next_step = answer["items"][-1]["step"] + 1
 
 
+def events(project: str, job_id: str) -> Flow[list[types.JobEvent]]:
+    """Every event of the job: one answer has the oldest of those after an id."""
+    found: list[types.JobEvent] = []
+    while True:
+        answer: types.JobEventList = yield operations.job_history_events(
+            project, job_id, after=found[-1]["id"] if found else None
+        )
+        found.extend(answer["items"])
+        if len(answer["items"]) < _EVENTS_OF_A_PAGE:
+            return found
+
+
+def incidents(project: str, job_id: str) -> Flow[list[types.JobIncident]]:
+    """Every incident of the job."""
+    return (
+        yield from all_pages(lambda token: operations.incidents_of_job(project, job_id, page_size=100, page_token=token))
+    )
+
+
 def is_over(job: types.Job) -> bool:
     """Whether the job never changes its state again."""
     return job["state"] in _FINAL_STATES
@@ -114,6 +134,6 @@ def is_awaited(job: types.Job, awaited: str) -> bool:
     return False
 
 
-def may_pass(error: Exception) -> bool:
+def is_temporary(error: Exception) -> bool:
     """Whether the same request may succeed later: an API that restarts answers again; a refusal stays one."""
     return not isinstance(error, ApiError) or error.status == 429 or error.status >= 500

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from ._errors import CoxswainError
 from ._events import Change, EventReader
-from ._flows import is_over, may_pass
+from ._flows import is_over, is_temporary
 
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 10.0
@@ -55,7 +55,7 @@ class Follower:
 
     def fail(self, error: CoxswainError) -> None:
         """Takes note of a broken connection. Raises the error if another connection cannot help."""
-        if not may_pass(error):
+        if not is_temporary(error):
             raise error
         if self._pause == _FIRST_PAUSE_SECONDS and not self.has_ended:
             _logger.warning("%s Trying again.", error)

@@ -244,7 +244,7 @@ def _require_stream(request: Request[Any], response: httpx.Response) -> None:
         raise _refusal(response)
     is_events = response.headers.get("content-type", "").startswith("text/event-stream")
     if request.answer == "events" and not is_events:
-        detail = f"{response.url} answered no event stream. Is the address that of a Coxswain API?"
+        detail = f"The answer of {response.url} is not a stream of events. Is the address that of a Coxswain API?"
         raise ApiError(response.status_code, "UNKNOWN", detail, [])
 
 

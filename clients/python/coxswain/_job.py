@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from . import operations
 from ._errors import CoxswainError
 from ._events import Change
-from ._flows import is_awaited, is_over, require_state, steps
+from ._flows import events, incidents, is_awaited, is_over, require_state, steps
 from ._frame import step_frame
 from ._request import Request
 from ._text import card, end_line, losses_of
@@ -126,7 +126,7 @@ class Job(JobState):
 
     def events(self) -> list[types.JobEvent]:
         """What happened to the job, in order."""
-        return self._client.call(operations.job_history_events(self.project, self.id))["items"]
+        return self._client.run(events(self.project, self.id))
 
     def logs(self, rank: int = 0, *, tail: int | None = None, attempt: int | None = None) -> str:
         """The log of a rank; if its pod is gone, what its attempt recorded."""
@@ -148,7 +148,7 @@ class Job(JobState):
 
     def incidents(self) -> list[types.JobIncident]:
         """What went wrong, newest first."""
-        return self._client.call(operations.incidents_of_job(self.project, self.id))["items"]
+        return self._client.run(incidents(self.project, self.id))
 
     def start(self) -> types.JobStart:
         """When the job is expected to start, and what would let it start earlier."""
@@ -239,7 +239,7 @@ class AsyncJob(JobState):
 
     async def events(self) -> list[types.JobEvent]:
         """As Job.events."""
-        return (await self._client.call(operations.job_history_events(self.project, self.id)))["items"]
+        return await self._client.run(events(self.project, self.id))
 
     async def logs(self, rank: int = 0, *, tail: int | None = None, attempt: int | None = None) -> str:
         """As Job.logs."""
@@ -261,7 +261,7 @@ class AsyncJob(JobState):
 
     async def incidents(self) -> list[types.JobIncident]:
         """As Job.incidents."""
-        return (await self._client.call(operations.incidents_of_job(self.project, self.id)))["items"]
+        return await self._client.run(incidents(self.project, self.id))
 
     async def start(self) -> types.JobStart:
         """As Job.start."""

@@ -41,7 +41,7 @@ def plan_request(
     return cast("types.PlanRequestInput", request)
 
 
-class PlanOfApi:
+class PlanResult:
     """What the planner answered."""
 
     def __init__(self, data: types.StoredPlan) -> None:

@@ -234,6 +234,25 @@ def test_waiting_for_what_cannot_come_any_more_is_an_error(server: Server, a_job
         server.client().job("9a31538c-c53d-43d9-a67a-b81a89471c56").wait()
 
 
+def test_all_events_are_read(server: Server, a_job: AJob) -> None:
+    server.answers = [a_job(), {"items": [{"id": at} for at in range(1, 10_001)]}, {"items": [{"id": 10_001}]}]
+    assert len(server.client().job("9a31538c-c53d-43d9-a67a-b81a89471c56").events()) == 10_001
+    assert server.paths[2].endswith("/events?after=10000")
+
+
+def test_all_incidents_are_read(server: Server, a_job: AJob) -> None:
+    server.answers = [a_job(), {"items": [{"id": "2"}], "nextPageToken": "n"}, {"items": [{"id": "1"}]}]
+    found = server.client().job("9a31538c-c53d-43d9-a67a-b81a89471c56").incidents()
+    assert [incident["id"] for incident in found] == ["2", "1"]
+
+
+def test_a_server_may_have_a_path(server: Server) -> None:
+    server.answers = [{"items": []}]
+    address = "https://example.com/coxswain/"
+    Client(address, "t", project="a/b", transport=httpx.MockTransport(server.answer)).jobs()
+    assert str(server.asked[0].url).startswith("https://example.com/coxswain/v1/projects/a%2Fb/jobs?")
+
+
 def test_a_long_curve_is_read_in_pages(server: Server, a_job: AJob) -> None:
     pages = [[{"step": step} for step in range(1, 2001)], [{"step": 2001}]]
     server.answers = [a_job(), *({"items": page, "gaps": []} for page in pages)]

@@ -50,7 +50,8 @@ def wait(server: Server, is_async: bool, *, timeout: float | None = None, until:
 
 
 def frame(event: str, data: Any, at: str | None = None) -> bytes:
-    return f"event: {event}\ndata: {json.dumps(data, ensure_ascii=False)}\n{'' if at is None else f'id: {at}\n'}\n".encode()
+    lines = [f"event: {event}", f"data: {json.dumps(data, ensure_ascii=False)}", *([] if at is None else [f"id: {at}"])]
+    return ("\n".join(lines) + "\n\n").encode()
 
 
 @both
@@ -163,7 +164,7 @@ def test_a_deleted_job_is_an_error(server: Server, a_job: AJob, is_async: bool) 
 @both
 def test_a_page_in_place_of_a_stream_is_an_error(server: Server, a_job: AJob, is_async: bool) -> None:
     server.answers = [a_job(), httpx.Response(200, text="<html>Sign in</html>")]
-    with pytest.raises(coxswain.CoxswainError, match="answered no event stream"):
+    with pytest.raises(coxswain.CoxswainError, match="is not a stream of events"):
         changes(server, is_async)
 
 
