@@ -99,6 +99,12 @@ def stream(*events: tuple[str, Any, str]) -> httpx.Response:
     return httpx.Response(200, text=lines, headers={"content-type": "text/event-stream"})
 
 
+def frame(event: str, data: Any, at: str | None = None) -> bytes:
+    """One server-sent event."""
+    lines = [f"event: {event}", f"data: {json.dumps(data, ensure_ascii=False)}", *([] if at is None else [f"id: {at}"])]
+    return ("\n".join(lines) + "\n\n").encode()
+
+
 class Parts(httpx.SyncByteStream, httpx.AsyncByteStream):
     """A body that comes in parts; a function among them is called, an error is raised. Counts how often it was closed."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import socket
 from collections.abc import Callable
@@ -14,7 +13,7 @@ import httpx
 import pytest
 
 import coxswain
-from conftest import Parts, Server, problem, stream
+from conftest import Parts, Server, frame, problem, stream
 from coxswain import Change
 from coxswain._events import EventReader
 from coxswain._http import cut_after
@@ -47,11 +46,6 @@ def wait(server: Server, is_async: bool, *, timeout: float | None = None, until:
             await (await client.job(JOB_ID)).wait(until, timeout=timeout)
 
     asyncio.run(run())
-
-
-def frame(event: str, data: Any, at: str | None = None) -> bytes:
-    lines = [f"event: {event}", f"data: {json.dumps(data, ensure_ascii=False)}", *([] if at is None else [f"id: {at}"])]
-    return ("\n".join(lines) + "\n\n").encode()
 
 
 @both
