@@ -6,7 +6,7 @@
     job.watch()
     job.steps().plot(y="loss")
 
-The functions of this module use one client that is made at the first call; `Client` and `AsyncClient` take server, token
+The functions of this module share one client, which the first call creates. `Client` and `AsyncClient` take server, token
 and project as arguments.
 """
 
@@ -65,7 +65,7 @@ _client: Client | None = None
 
 
 def connect(server: str | None = None, token: str | None = None, *, project: str | None = None) -> Client:
-    """The client that the functions of this module use from now on. See Client."""
+    """Creates the client that the functions of this module use from now on. See Client."""
     global _client
     _client = Client(server, token, project=project)
     return _client

@@ -31,11 +31,13 @@ T = TypeVar("T")
 
 
 class Client:
-    """The API of a server, as the user whose token it has.
+    """A connection to the API of one server, with one token.
 
-    Without arguments it takes server, token and project from COXSWAIN_SERVER, COXSWAIN_TOKEN and COXSWAIN_PROJECT, or from
-    the files that `coxswain login` writes. Raises SettingsError where something is missing. `call()` sends any request of
-    `coxswain.operations`.
+    Server, token and project that are not given come from COXSWAIN_SERVER, COXSWAIN_TOKEN (or COXSWAIN_TOKEN_FILE) and
+    COXSWAIN_PROJECT, then from the configuration file, and the token from `coxswain login`. Raises SettingsError if one of
+    them is missing. `call()` sends any request of `coxswain.operations`. Threads can share a client.
+
+    timeout: seconds for one answer. transport, sleep, clock: for tests.
     """
 
     def __init__(
@@ -66,7 +68,7 @@ class Client:
         self._http.close()
 
     def call(self, request: Request[T]) -> T:
-        """The answer of a request. Raises ApiError where the API refuses, UnreachableError where it does not answer."""
+        """The answer of a request. Raises ApiError if the API refuses the request, UnreachableError if the API does not answer."""
         return self._http.call(request)
 
     def run(self, flow: Flow[T]) -> T:
@@ -75,12 +77,12 @@ class Client:
 
     @property
     def project(self) -> str:
-        """The project of calls that name none. Raises SettingsError where the token belongs to several."""
+        """The project of all calls. Raises SettingsError if none was given and the token has several."""
         self._project = self.run(project_of(self._project))
         return self._project
 
     def who_am_i(self) -> types.WhoAmI:
-        """Who the token belongs to, and what it may do."""
+        """The owner of the token, and the projects and roles of the owner."""
         return self.call(operations.who_am_i_get())
 
     def submit(
@@ -93,8 +95,8 @@ class Client:
     ) -> Job:
         """Submits a job: a job file, its content, or what `command_job()` returns.
 
-        gpus: in place of the job's layout; the planner then chooses one. A request that is repeated after a broken
-        connection creates one job.
+        gpus: instead of the layout of the job; the planner chooses one for that number. After a broken connection the
+        request is sent again, and creates one job.
         """
         body = job_body(job, name=name, gpus=gpus, labels=labels)
         return Job(self, self.project, self.call(operations.jobs_create(self.project, body)))
@@ -102,7 +104,7 @@ class Client:
     def check(
         self, job: str | os.PathLike[str] | Mapping[str, Any], *, name: str | None = None, gpus: int | None = None
     ) -> types.JobCheck:
-        """What the job would wait for; nothing is submitted."""
+        """Checks the job without submitting it: the answer says what would keep the job from training at once."""
         return self.call(operations.jobs_check(self.project, job_body(job, name=name, gpus=gpus)))
 
     def job(self, name_or_id: str) -> Job:
@@ -118,7 +120,7 @@ class Client:
         q: str | None = None,
         limit: int | None = None,
     ) -> list[types.JobSummary]:
-        """Jobs of the project, newest first. q: prefixes of words of the name."""
+        """Jobs of the project, newest first. q: beginnings of words of the name. limit: the most jobs to return."""
         return self.run(all_pages(lambda token: self._jobs_page(state, label_selector, owner, q, token), limit=limit))
 
     def _jobs_page(
@@ -135,11 +137,11 @@ class Client:
         )
 
     def queue(self) -> types.Queue:
-        """Jobs that wait for GPUs, in their order."""
+        """Jobs that wait for GPUs, in the order of the queue."""
         return self.call(operations.queue_read(self.project))
 
     def gpus(self) -> types.GpuCounts:
-        """GPUs of the cluster, and how many are free."""
+        """The number of GPUs of the cluster, and of those that are free."""
         return self.call(operations.gpu_counts_read(self.project))
 
     def plan(
@@ -154,9 +156,10 @@ class Client:
         pinned: Mapping[str, Any] | None = None,
         **others: Any,
     ) -> PlanResult:
-        """The fastest layouts of a model on so many GPUs. Nothing runs.
+        """The fastest layouts of a model on that number of GPUs. Nothing runs.
 
-        model: preset or shape. stack: engine and release. pinned: choices that are made. others: fields of PlanRequestInput.
+        model: name of a preset, or a shape. stack: engine and release. pinned: options that the planner must keep. others: more
+        fields of PlanRequestInput.
         """
         request = plan_request(model, gpu, gpus, global_batch_size, sequence_length, stack, pinned, others)
         return PlanResult(self.call(operations.plans_create(self.project, request)))

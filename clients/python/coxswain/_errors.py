@@ -1,4 +1,4 @@
-"""What can go wrong. Every error of this package is a `CoxswainError`."""
+"""Errors of this package. Each is a `CoxswainError`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class JobFileError(CoxswainError):
 
 
 class UnreachableError(CoxswainError):
-    """The API did not answer: the address is wrong, or the API is down."""
+    """The API did not answer. If the request was a change, the API may have made it."""
 
 
 class ApiError(CoxswainError):
@@ -50,7 +50,7 @@ class NotFoundError(CoxswainError):
 
 
 class JobEndedError(CoxswainError):
-    """The job ended in another state than the one that was waited for. `job` is its last state."""
+    """The job ended in another state than the awaited one. job: the job at its end."""
 
     def __init__(self, job: types.Job, awaited: str) -> None:
         self.job = job

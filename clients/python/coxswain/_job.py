@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class JobState:
-    """What the API last said of a job; `refresh()` asks again."""
+    """The newest state of a job that was read; `refresh()` reads it again."""
 
     def __init__(self, project: str, data: types.Job) -> None:
         self.project = project
@@ -40,17 +40,17 @@ class JobState:
 
     @property
     def state(self) -> str:
-        """Queued, Starting, Running, Restarting, Suspending, Suspended, Stopping, Complete, Failed or Cancelled; Submitting: not yet in the cluster; Refused."""
+        """Such as Queued or Running. A job ends as Complete, Failed, Cancelled, Refused (by the cluster) or Deleted."""
         return self.data["state"]
 
     @property
     def summary(self) -> str:
-        """What the state means for this job, in a sentence."""
+        """A sentence that explains the state."""
         return self.data["summary"]
 
     @property
     def is_over(self) -> bool:
-        """Whether the job never changes its state again."""
+        """Whether the job has ended for good."""
         return is_over(self.data)
 
     @property
@@ -81,7 +81,7 @@ class Job(JobState):
         self._client = client
 
     def refresh(self) -> Job:
-        """Asks the API again; returns the job itself."""
+        """Reads the job again, and returns the same object."""
         self.data = self._client.call(operations.jobs_get(self.project, self.id))
         return self
 
@@ -129,7 +129,7 @@ class Job(JobState):
         return self._client.run(events(self.project, self.id))
 
     def logs(self, rank: int = 0, *, tail: int | None = None, attempt: int | None = None) -> str:
-        """The log of a rank; if its pod is gone, what its attempt recorded."""
+        """The log of a rank so far. If its pod is gone: the last lines that its attempt recorded."""
         return self._client.call(self._logs_request(rank, tail, attempt, follow=False))
 
     def log_lines(
@@ -143,7 +143,7 @@ class Job(JobState):
         return self._client.call(operations.job_history_checkpoints(self.project, self.id))["items"]
 
     def goodput(self) -> types.JobGoodput:
-        """Where the GPU-seconds of the job went."""
+        """The GPU-seconds of the job by category."""
         return self._client.call(operations.goodput_of_job(self.project, self.id))
 
     def incidents(self) -> list[types.JobIncident]:
@@ -155,7 +155,7 @@ class Job(JobState):
         return self._client.call(operations.queue_of_job(self.project, self.id))
 
     def suspend(self) -> Job:
-        """The ranks save and stop, and the GPUs become free. `resume()` continues the job."""
+        """Saves a checkpoint, stops the ranks and frees the GPUs. `resume()` continues the job."""
         return self._changed(self._client.call(operations.jobs_suspend(self.project, self.id)))
 
     def resume(
@@ -167,8 +167,8 @@ class Job(JobState):
     ) -> Job:
         """Continues a suspended job, on its layout or another one.
 
-        layout: degrees, such as `{"tensorParallelDegree": 2}`. gpus: the planner chooses a layout for so many GPUs.
-        from_: name of another checkpoint than the newest, or "scratch". Later checkpoints are then no longer used.
+        layout: degrees, such as `{"tensorParallelDegree": 2}`. gpus: the planner chooses a layout for that number.
+        from_: name of an earlier checkpoint, or "scratch". The job then no longer uses later checkpoints.
         """
         body = self._resume_body(layout, gpus, from_)
         return self._changed(self._client.call(operations.jobs_resume(self.project, self.id, body)))

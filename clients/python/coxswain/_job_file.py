@@ -80,7 +80,7 @@ def command_job(
 
     command: what one rank runs. Coxswain starts the program once per GPU with RANK, WORLD_SIZE, MASTER_ADDR and the like
     set, so it must not start `torchrun`.
-    checkpoints: `CLAIM` or `CLAIM/PATH`; the program finds it under COXSWAIN_SAVE_DIR.
+    checkpoints: `CLAIM` or `CLAIM/PATH`; COXSWAIN_SAVE_DIR is its directory in the pod.
     """
     if isinstance(command, str):
         raise TypeError('command is a list of words, such as ["python3", "train.py"]')

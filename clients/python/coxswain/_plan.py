@@ -42,7 +42,7 @@ def plan_request(
 
 
 class PlanResult:
-    """What the planner answered."""
+    """The layouts that the planner found."""
 
     def __init__(self, data: types.StoredPlan) -> None:
         #: The whole answer of the API.

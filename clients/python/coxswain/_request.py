@@ -65,7 +65,7 @@ def pause_before_retry(
     """Seconds to wait before the request is sent again; None: it is not sent again.
 
     attempt: 1 after the first. status: None without an answer. retry_after: a date counts as absent; a longer pause than
-    LONGEST_PAUSE_SECONDS is left to the caller, because it means a limit that only the caller can make room under.
+    LONGEST_PAUSE_SECONDS is an error at once: it means a full quota, which waiting alone rarely frees.
     """
     if not request.may_be_repeated or (status is not None and status not in RETRIED_STATUSES):
         return None

@@ -1,4 +1,4 @@
-"""Which API, as whom and for which project: arguments, else variables, else the files of the command line."""
+"""Server, token and project: from arguments, else from variables, else from the files of the command line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEYS = ("server", "token", "tokenFile", "project")
 
 @dataclass(frozen=True)
 class Settings:
-    """`project` is None where nothing names it: a token of one project knows its own."""
+    """project: None if it is not given; a token of one project needs none."""
 
     server: str
     token: str | None
@@ -52,7 +52,7 @@ def resolve(
             f'No token given. Sign in with `coxswain login`, or pass token=, or set COXSWAIN_TOKEN or COXSWAIN_TOKEN_FILE, or "token:" in {path}.'
         )
     if not found.isascii() or not found.isprintable() or " " in found:
-        raise SettingsError("The token contains a space, a line end or another character that no token has.")
+        raise SettingsError("The token contains a space, a line end or another character that tokens do not have.")
     return Settings(address, found, project or given.get("COXSWAIN_PROJECT") or config.get("project"))
 
 
