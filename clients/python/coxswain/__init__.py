@@ -6,7 +6,7 @@
     job.watch()
     job.steps().plot(y="loss")
 
-The functions of this module use one client that is made at the first call; `Client` and `AsyncClient` take server, token
+The functions of this module share one client, which the first call creates. `Client` and `AsyncClient` take server, token
 and project as arguments.
 """
 
@@ -29,7 +29,7 @@ from ._errors import (
 from ._events import Change
 from ._job import AsyncJob, Job
 from ._job_file import command_job
-from ._plan import PlanOfApi
+from ._plan import PlanResult
 from ._request import Request
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ __all__ = [
     "JobEndedError",
     "JobFileError",
     "NotFoundError",
-    "PlanOfApi",
+    "PlanResult",
     "Request",
     "SettingsError",
     "UnreachableError",
@@ -65,7 +65,7 @@ _client: Client | None = None
 
 
 def connect(server: str | None = None, token: str | None = None, *, project: str | None = None) -> Client:
-    """The client that the functions of this module use from now on. See Client."""
+    """Creates the client that the functions of this module use from now on. See Client."""
     global _client
     _client = Client(server, token, project=project)
     return _client
@@ -108,6 +108,6 @@ def queue() -> types.Queue:
     return _connected().queue()
 
 
-def plan(model: str | Mapping[str, Any], **request: Any) -> PlanOfApi:
+def plan(model: str | Mapping[str, Any], **request: Any) -> PlanResult:
     """See Client.plan."""
     return _connected().plan(model, **request)

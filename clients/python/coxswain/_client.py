@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import httpx
@@ -13,13 +13,14 @@ from typing_extensions import Self
 
 from . import operations
 from ._errors import CoxswainError
-from ._events import Change, EventReader
-from ._flows import Flow, all_pages, find_job, may_pass, project_of
-from ._flows import is_over as job_is_over
-from ._http import DEFAULT_TIMEOUT_SECONDS, AsyncHttp, Http
+from ._events import Change
+from ._flows import Flow, all_pages, find_job, project_of
+from ._follower import Follower
+from ._http import DEFAULT_TIMEOUT_SECONDS, Access, AsyncHttp, Http
 from ._job import AsyncJob, Job
 from ._job_file import job_body
-from ._plan import PlanOfApi, plan_request
+from ._lines import LineReader
+from ._plan import PlanResult, plan_request
 from ._request import Request
 from ._settings import resolve
 
@@ -28,16 +29,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_FIRST_PAUSE_SECONDS = 0.5
-_LONGEST_PAUSE_SECONDS = 10.0
-
 
 class Client:
-    """The API of a server, as the user whose token it has.
+    """A connection to the API of one server, with one token.
 
-    Without arguments it takes server, token and project from COXSWAIN_SERVER, COXSWAIN_TOKEN and COXSWAIN_PROJECT, or from
-    the files that `coxswain login` writes. Raises SettingsError where something is missing. `call()` sends any request of
-    `coxswain.operations`.
+    Server, token and project that are not given come from COXSWAIN_SERVER, COXSWAIN_TOKEN (or COXSWAIN_TOKEN_FILE) and
+    COXSWAIN_PROJECT, then from the configuration file, and the token from `coxswain login`. Raises SettingsError if one of
+    them is missing. `call()` sends any request of `coxswain.operations`. Threads can share a client.
+
+    timeout: seconds for one answer. transport, sleep, clock: for tests.
     """
 
     def __init__(
@@ -49,11 +49,13 @@ class Client:
         timeout: float = DEFAULT_TIMEOUT_SECONDS,
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        settings = resolve(server, token, project)
-        self._project = settings.project
+        access = Access(lambda: resolve(server, token, project))
+        self._project = access.settings.project
         self._sleep = sleep
-        self._http = Http(settings, timeout=timeout, transport=transport, sleep=sleep)
+        self._clock = clock
+        self._http = Http(access, timeout=timeout, transport=transport, sleep=sleep)
 
     def __enter__(self) -> Self:
         return self
@@ -66,7 +68,7 @@ class Client:
         self._http.close()
 
     def call(self, request: Request[T]) -> T:
-        """The answer of a request. Raises ApiError where the API refuses, UnreachableError where it does not answer."""
+        """The answer of a request. Raises ApiError if the API refuses the request, UnreachableError if the API does not answer."""
         return self._http.call(request)
 
     def run(self, flow: Flow[T]) -> T:
@@ -75,12 +77,12 @@ class Client:
 
     @property
     def project(self) -> str:
-        """The project of calls that name none. Raises SettingsError where the token belongs to several."""
+        """The project of all calls. Raises SettingsError if none was given and the token has several."""
         self._project = self.run(project_of(self._project))
         return self._project
 
     def who_am_i(self) -> types.WhoAmI:
-        """Who the token belongs to, and what it may do."""
+        """The owner of the token, and the projects and roles of the owner."""
         return self.call(operations.who_am_i_get())
 
     def submit(
@@ -93,8 +95,8 @@ class Client:
     ) -> Job:
         """Submits a job: a job file, its content, or what `command_job()` returns.
 
-        gpus: in place of the job's layout; the planner then chooses one. A request that is repeated after a broken
-        connection creates one job.
+        gpus: instead of the layout of the job; the planner chooses one for that number. After a broken connection the
+        request is sent again, and creates one job.
         """
         body = job_body(job, name=name, gpus=gpus, labels=labels)
         return Job(self, self.project, self.call(operations.jobs_create(self.project, body)))
@@ -102,7 +104,7 @@ class Client:
     def check(
         self, job: str | os.PathLike[str] | Mapping[str, Any], *, name: str | None = None, gpus: int | None = None
     ) -> types.JobCheck:
-        """What the job would wait for; nothing is submitted."""
+        """Checks the job without submitting it: the answer says what would keep the job from training at once."""
         return self.call(operations.jobs_check(self.project, job_body(job, name=name, gpus=gpus)))
 
     def job(self, name_or_id: str) -> Job:
@@ -118,7 +120,7 @@ class Client:
         q: str | None = None,
         limit: int | None = None,
     ) -> list[types.JobSummary]:
-        """Jobs of the project, newest first. q: prefixes of words of the name."""
+        """Jobs of the project, newest first. q: beginnings of words of the name. limit: the most jobs to return."""
         return self.run(all_pages(lambda token: self._jobs_page(state, label_selector, owner, q, token), limit=limit))
 
     def _jobs_page(
@@ -135,11 +137,11 @@ class Client:
         )
 
     def queue(self) -> types.Queue:
-        """Jobs that wait for GPUs, in their order."""
+        """Jobs that wait for GPUs, in the order of the queue."""
         return self.call(operations.queue_read(self.project))
 
     def gpus(self) -> types.GpuCounts:
-        """GPUs of the cluster, and how many are free."""
+        """The number of GPUs of the cluster, and of those that are free."""
         return self.call(operations.gpu_counts_read(self.project))
 
     def plan(
@@ -153,49 +155,41 @@ class Client:
         stack: str | None = None,
         pinned: Mapping[str, Any] | None = None,
         **others: Any,
-    ) -> PlanOfApi:
-        """The fastest layouts of a model on so many GPUs. Nothing runs.
+    ) -> PlanResult:
+        """The fastest layouts of a model on that number of GPUs. Nothing runs.
 
-        model: preset or shape. stack: engine and release. pinned: choices that are made. others: fields of PlanRequestInput.
+        model: name of a preset, or a shape. stack: engine and release. pinned: options that the planner must keep. others: more
+        fields of PlanRequestInput.
         """
         request = plan_request(model, gpu, gpus, global_batch_size, sequence_length, stack, pinned, others)
-        return PlanOfApi(self.call(operations.plans_create(self.project, request)))
+        return PlanResult(self.call(operations.plans_create(self.project, request)))
 
     def changes(
         self, project: str, job_id: str, last_event_id: str | None = None, *, timeout: float | None = None
-    ) -> Iterator[Change]:
-        """Changes of a job until it ends, or until the timeout (seconds). Connects again where a connection breaks."""
-        deadline = None if timeout is None else time.monotonic() + timeout
-        reader = EventReader(last_event_id)
-        pause = _FIRST_PAUSE_SECONDS
-        while deadline is None or time.monotonic() < deadline:
+    ) -> Generator[Change, None, None]:
+        """Changes of a job until it ends, or until the timeout (seconds). Reconnects after a broken connection."""
+        follower = Follower(last_event_id, timeout, self._clock)
+        request = operations.job_streams_stream(project, job_id)
+        while not follower.is_done:
             try:
-                for change in self._stream(project, job_id, reader.last_event_id, reader):
-                    pause = _FIRST_PAUSE_SECONDS
-                    yield change
-                    if change.kind == "job" and job_is_over(change.data):
-                        return
-                    if deadline is not None and time.monotonic() >= deadline:
-                        return
+                with self._http.stream(request, follower.connect(), seconds=follower.seconds_left) as response:
+                    for chunk in response.iter_bytes():
+                        yield from follower.read(chunk)
+                        if follower.is_done:
+                            return
             except CoxswainError as error:
-                if not may_pass(error):
-                    raise
-            self._sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+                follower.fail(error)
+            if follower.has_ended:
+                return
+            self._sleep(follower.pause())
 
-    def _stream(self, project: str, job_id: str, last: str | None, reader: EventReader) -> Iterator[Change]:
-        headers = {} if last is None else {"last-event-id": last}
-        with self._http.stream(operations.job_streams_stream(project, job_id), headers) as response:
-            for line in response.iter_lines():
-                change = reader.line(line)
-                if change is not None:
-                    yield change
-
-    def lines(self, request: Request[str]) -> Iterator[str]:
-        """Lines of a text, with their line ends, as they come."""
-        with self._http.stream(request, {}) as response:
-            for line in response.iter_lines():
-                yield f"{line}\n"
+    def lines(self, request: Request[str]) -> Generator[str, None, None]:
+        """Lines of a text as they come, with their line ends. The text may be silent for any time."""
+        reader = LineReader()
+        with self._http.stream(request, silence=None) as response:
+            for chunk in response.iter_bytes():
+                yield from reader.read(chunk)
+        yield from reader.end()
 
 
 class AsyncClient:
@@ -210,11 +204,13 @@ class AsyncClient:
         timeout: float = DEFAULT_TIMEOUT_SECONDS,
         transport: httpx.AsyncBaseTransport | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        settings = resolve(server, token, project)
-        self._project = settings.project
+        access = Access(lambda: resolve(server, token, project))
+        self._project = access.settings.project
         self._sleep = sleep
-        self._http = AsyncHttp(settings, timeout=timeout, transport=transport, sleep=sleep)
+        self._clock = clock
+        self._http = AsyncHttp(access, timeout=timeout, transport=transport, sleep=sleep)
 
     async def __aenter__(self) -> Self:
         return self
@@ -312,43 +308,40 @@ class AsyncClient:
         stack: str | None = None,
         pinned: Mapping[str, Any] | None = None,
         **others: Any,
-    ) -> PlanOfApi:
+    ) -> PlanResult:
         """As Client.plan."""
         request = plan_request(model, gpu, gpus, global_batch_size, sequence_length, stack, pinned, others)
-        return PlanOfApi(await self.call(operations.plans_create(await self.project(), request)))
+        return PlanResult(await self.call(operations.plans_create(await self.project(), request)))
 
     async def changes(
         self, project: str, job_id: str, last_event_id: str | None = None, *, timeout: float | None = None
-    ) -> AsyncIterator[Change]:
+    ) -> AsyncGenerator[Change, None]:
         """As Client.changes."""
-        deadline = None if timeout is None else time.monotonic() + timeout
-        reader = EventReader(last_event_id)
-        pause = _FIRST_PAUSE_SECONDS
-        while deadline is None or time.monotonic() < deadline:
+        follower = Follower(last_event_id, timeout, self._clock)
+        request = operations.job_streams_stream(project, job_id)
+        while not follower.is_done:
             try:
-                async for change in self._stream(project, job_id, reader.last_event_id, reader):
-                    pause = _FIRST_PAUSE_SECONDS
-                    yield change
-                    if change.kind == "job" and job_is_over(change.data):
-                        return
-                    if deadline is not None and time.monotonic() >= deadline:
-                        return
+                async with self._http.stream(request, follower.connect(), seconds=follower.seconds_left) as response:
+                    chunks = response.aiter_bytes()
+                    while (chunk := await asyncio.wait_for(anext(chunks, None), follower.seconds_left)) is not None:
+                        for change in follower.read(chunk):
+                            yield change
+                        if follower.is_done:
+                            return
+            except asyncio.TimeoutError:
+                return
             except CoxswainError as error:
-                if not may_pass(error):
-                    raise
-            await self._sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+                follower.fail(error)
+            if follower.has_ended:
+                return
+            await self._sleep(follower.pause())
 
-    async def _stream(self, project: str, job_id: str, last: str | None, reader: EventReader) -> AsyncIterator[Change]:
-        headers = {} if last is None else {"last-event-id": last}
-        async with self._http.stream(operations.job_streams_stream(project, job_id), headers) as response:
-            async for line in response.aiter_lines():
-                change = reader.line(line)
-                if change is not None:
-                    yield change
-
-    async def lines(self, request: Request[str]) -> AsyncIterator[str]:
+    async def lines(self, request: Request[str]) -> AsyncGenerator[str, None]:
         """As Client.lines."""
-        async with self._http.stream(request, {}) as response:
-            async for line in response.aiter_lines():
-                yield f"{line}\n"
+        reader = LineReader()
+        async with self._http.stream(request, silence=None) as response:
+            async for chunk in response.aiter_bytes():
+                for line in reader.read(chunk):
+                    yield line
+        for line in reader.end():
+            yield line

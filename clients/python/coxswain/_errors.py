@@ -1,4 +1,4 @@
-"""What can go wrong. Every error of this package is a `CoxswainError`."""
+"""Errors of this package. Each is a `CoxswainError`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class JobFileError(CoxswainError):
 
 
 class UnreachableError(CoxswainError):
-    """The API did not answer: the address is wrong, or the API is down."""
+    """The API did not answer. If the request was a change, the API may have made it."""
 
 
 class ApiError(CoxswainError):
@@ -37,8 +37,12 @@ class ApiError(CoxswainError):
         self.code = code
         self.detail = detail
         self.errors = errors
-        fields = [f"  {error.get('pointer') or '(body)'}: {error.get('detail')}" for error in errors]
-        super().__init__("\n".join([f"{detail} ({code})", *fields]))
+        # The arguments themselves, so that the error passes between processes.
+        super().__init__(status, code, detail, errors)
+
+    def __str__(self) -> str:
+        fields = [f"  {error.get('pointer') or '(body)'}: {error.get('detail')}" for error in self.errors]
+        return "\n".join([f"{self.detail} ({self.code})", *fields])
 
 
 class NotFoundError(CoxswainError):
@@ -46,8 +50,12 @@ class NotFoundError(CoxswainError):
 
 
 class JobEndedError(CoxswainError):
-    """The job ended in another state than the one that was waited for. `job` is its last state."""
+    """The job ended in another state than the awaited one. job: the job at its end."""
 
     def __init__(self, job: types.Job, awaited: str) -> None:
         self.job = job
-        super().__init__(f"{job['name']} is {job['state']}, and will not be {awaited}: {job['summary']}")
+        self.awaited = awaited
+        super().__init__(job, awaited)
+
+    def __str__(self) -> str:
+        return f"{self.job['name']} is {self.job['state']}, and will not be {self.awaited}: {self.job['summary']}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
 from . import operations
 from ._errors import ApiError, JobEndedError, NotFoundError, SettingsError
@@ -19,6 +19,7 @@ Flow = Generator[Request[Any], Any, T]
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _FINAL_STATES = frozenset({"Complete", "Failed", "Cancelled", "Refused", "Deleted"})
 _STEPS_OF_A_PAGE = 2000
+_EVENTS_OF_A_PAGE = 10_000
 
 
 def project_of(project: str | None) -> Flow[str]:
@@ -38,14 +39,23 @@ def find_job(project: str, name_or_id: str) -> Flow[types.Job]:
     if _UUID.fullmatch(name_or_id):
         job: types.Job = yield operations.jobs_get(project, name_or_id)
         return job
-    found: list[types.JobSummary] = yield from all_pages(
-        lambda token: operations.jobs_list(project, q=name_or_id, page_size=100, page_token=token)
-    )
-    named = [each for each in found if each["name"] == name_or_id]
-    wanted = next((each for each in named if each["state"] != "Refused"), named[0] if named else None)
-    if wanted is None:
+    refused: str | None = None
+    token: str | None = None
+    while True:
+        page: types.JobList = yield operations.jobs_list(project, q=name_or_id, page_size=100, page_token=token)
+        for each in page["items"]:
+            if each["name"] != name_or_id:
+                continue
+            if each["state"] != "Refused":
+                job = yield operations.jobs_get(project, each["id"])
+                return job
+            refused = refused or each["id"]
+        token = page.get("nextPageToken")
+        if token is None:
+            break
+    if refused is None:
         raise NotFoundError(f'No job named "{name_or_id}" in project {project}. client.jobs() lists the existing ones.')
-    job = yield operations.jobs_get(project, wanted["id"])
+    job = yield operations.jobs_get(project, refused)
     return job
 
 
@@ -82,9 +92,37 @@ def steps(
         next_step = answer["items"][-1]["step"] + 1
 
 
+def events(project: str, job_id: str) -> Flow[list[types.JobEvent]]:
+    """Every event of the job: one answer has the oldest of those after an id."""
+    found: list[types.JobEvent] = []
+    while True:
+        answer: types.JobEventList = yield operations.job_history_events(
+            project, job_id, after=found[-1]["id"] if found else None
+        )
+        found.extend(answer["items"])
+        if len(answer["items"]) < _EVENTS_OF_A_PAGE:
+            return found
+
+
+def incidents(project: str, job_id: str) -> Flow[list[types.JobIncident]]:
+    """Every incident of the job."""
+    return (
+        yield from all_pages(lambda token: operations.incidents_of_job(project, job_id, page_size=100, page_token=token))
+    )
+
+
 def is_over(job: types.Job) -> bool:
     """Whether the job never changes its state again."""
     return job["state"] in _FINAL_STATES
+
+
+def require_state(state: str) -> None:
+    """Raises ValueError for a word that is not a state: nobody would reach it."""
+    from . import types
+
+    states = get_args(get_type_hints(types.Job)["state"])
+    if state not in states:
+        raise ValueError(f'"{state}" is not a state of a job; the states are {", ".join(states)}')
 
 
 def is_awaited(job: types.Job, awaited: str) -> bool:
@@ -96,6 +134,6 @@ def is_awaited(job: types.Job, awaited: str) -> bool:
     return False
 
 
-def may_pass(error: Exception) -> bool:
+def is_temporary(error: Exception) -> bool:
     """Whether the same request may succeed later: an API that restarts answers again; a refusal stays one."""
     return not isinstance(error, ApiError) or error.status == 429 or error.status >= 500

@@ -10,16 +10,25 @@ from ._errors import CoxswainError
 if TYPE_CHECKING:
     import pandas
 
+    from . import types
+
+#: Columns that an engine may leave out: without a number they would have no type that can be drawn.
+_NUMBERS = ("loss", "tokensPerSecond", "stepTimeMs", "gradNorm")
+
 
 def data_frame(rows: Sequence[Mapping[str, Any]], index: str) -> pandas.DataFrame:
-    """The rows as a DataFrame with that index. Times are times."""
+    """The rows as a DataFrame with that index."""
     try:
         import pandas
     except ImportError:
-        raise CoxswainError("A DataFrame needs pandas: pip install coxswain[notebook]") from None
+        raise CoxswainError("A DataFrame needs pandas: pip install pandas") from None
     frame = pandas.DataFrame(list(rows))
-    if frame.empty:
-        return frame
-    if "at" in frame:
-        frame["at"] = pandas.to_datetime(frame["at"])
-    return frame.set_index(index)
+    return frame if frame.empty else frame.set_index(index)
+
+
+def step_frame(points: Sequence[types.StepPoint]) -> pandas.DataFrame:
+    """The loss curve as a DataFrame by step. A job without steps has the same columns, so that its plot is empty."""
+    columns = ("step", "at", *_NUMBERS)
+    frame = data_frame(points or [dict.fromkeys(columns)], "step")[: len(points)]
+    numbers = {key: "float64" for key in _NUMBERS if key in frame}
+    return frame.astype({"at": "datetime64[ns, UTC]", **numbers})

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any, cast
 
 from . import operations
 from ._errors import CoxswainError
 from ._events import Change
-from ._flows import is_awaited, is_over, steps
-from ._frame import data_frame
-from ._text import card, end_line
-from ._watch import AsyncWatch, Watch
+from ._flows import events, incidents, is_awaited, is_over, require_state, steps
+from ._frame import step_frame
+from ._request import Request
+from ._text import card, end_line, losses_of
+from ._watch import LOSS_POINTS, AsyncWatch, Watch
 
 if TYPE_CHECKING:
     import pandas
@@ -19,11 +21,9 @@ if TYPE_CHECKING:
     from . import types
     from ._client import AsyncClient, Client
 
-_LOSS_POINTS = 200
-
 
 class JobState:
-    """What the API last said of a job; `refresh()` asks again."""
+    """The newest state of a job that was read; `refresh()` reads it again."""
 
     def __init__(self, project: str, data: types.Job) -> None:
         self.project = project
@@ -40,17 +40,17 @@ class JobState:
 
     @property
     def state(self) -> str:
-        """Queued, Starting, Running, Restarting, Suspending, Suspended, Stopping, Complete, Failed or Cancelled; Submitting: not yet in the cluster; Refused."""
+        """Such as Queued or Running. A job ends as Complete, Failed, Cancelled, Refused (by the cluster) or Deleted."""
         return self.data["state"]
 
     @property
     def summary(self) -> str:
-        """What the state means for this job, in a sentence."""
+        """A sentence that explains the state."""
         return self.data["summary"]
 
     @property
     def is_over(self) -> bool:
-        """Whether the job never changes its state again."""
+        """Whether the job has ended for good."""
         return is_over(self.data)
 
     @property
@@ -58,6 +58,11 @@ class JobState:
         """The last step; None: no step was reported."""
         progress = self.data["progress"]
         return None if progress is None else progress["step"]
+
+    def _logs_request(self, rank: int, tail: int | None, attempt: int | None, *, follow: bool) -> Request[str]:
+        return operations.job_streams_logs(
+            self.project, self.id, rank=rank, attempt=attempt, tail_lines=tail, follow="true" if follow else None
+        )
 
     @staticmethod
     def _resume_body(layout: Mapping[str, Any] | None, gpus: int | None, from_: str | None) -> types.JobResumeInput:
@@ -76,16 +81,19 @@ class Job(JobState):
         self._client = client
 
     def refresh(self) -> Job:
-        """Asks the API again; returns the job itself."""
+        """Reads the job again, and returns the same object."""
         self.data = self._client.call(operations.jobs_get(self.project, self.id))
         return self
 
-    def watch(self) -> Job:
-        """Shows what happens until the job ends: lines in a terminal, a card in a notebook. Interrupting it ends the watch, not the job."""
-        return Watch(self).show()
+    def watch(self) -> None:
+        """Shows what happens until the job ends: lines in a terminal, a card in a notebook. If you interrupt it, the job continues."""
+        Watch(self).show()
 
-    def changes(self, last_event_id: str | None = None) -> Iterator[Change]:
-        """What happened to the job since that event (from the beginning without one) and what happens from now on, until it ends. Connects again where a connection breaks."""
+    def changes(self, last_event_id: str | None = None) -> Generator[Change, None, None]:
+        """Changes of the job until it ends: events since that one (without one, all events), and steps from now on. Reconnects after a broken connection.
+
+        Leave the loop at any time; `contextlib.closing()` then closes the connection at once.
+        """
         return self._client.changes(self.project, self.id, last_event_id)
 
     def wait(self, until: str = "Complete", *, timeout: float | None = None) -> Job:
@@ -93,11 +101,13 @@ class Job(JobState):
 
         Raises JobEndedError if the job ends in another state, TimeoutError after the timeout.
         """
-        for change in self._client.changes(self.project, self.id, None, timeout=timeout):
-            if change.kind == "job":
-                self.data = change.data
-                if is_awaited(self.data, until):
-                    return self
+        require_state(until)
+        with closing(self._client.changes(self.project, self.id, timeout=timeout)) as changes:
+            for change in changes:
+                if change.kind == "job":
+                    self.data = change.data
+                    if is_awaited(self.data, until):
+                        return self
         raise TimeoutError(f"{self.name} is {self.state} after {timeout} s, and not {until}: {self.summary}")
 
     def step_points(
@@ -111,44 +121,41 @@ class Job(JobState):
     def steps(
         self, *, from_step: int | None = None, to_step: int | None = None, max_points: int | None = None
     ) -> pandas.DataFrame:
-        """The loss curve as a DataFrame indexed by step; needs pandas (`pip install coxswain[notebook]`)."""
-        return data_frame(self.step_points(from_step=from_step, to_step=to_step, max_points=max_points), "step")
+        """The loss curve as a DataFrame indexed by step; needs pandas."""
+        return step_frame(self.step_points(from_step=from_step, to_step=to_step, max_points=max_points))
 
     def events(self) -> list[types.JobEvent]:
         """What happened to the job, in order."""
-        return self._client.call(operations.job_history_events(self.project, self.id))["items"]
+        return self._client.run(events(self.project, self.id))
 
     def logs(self, rank: int = 0, *, tail: int | None = None, attempt: int | None = None) -> str:
-        """The log of a rank; if its pod is gone, what its attempt recorded."""
-        return "".join(self.log_lines(rank, tail=tail, attempt=attempt, follow=False))
+        """The log of a rank so far. If its pod is gone: the last lines that its attempt recorded."""
+        return self._client.call(self._logs_request(rank, tail, attempt, follow=False))
 
     def log_lines(
         self, rank: int = 0, *, tail: int | None = None, attempt: int | None = None, follow: bool = True
-    ) -> Iterator[str]:
-        """Lines of the log of a rank, with their line ends; with `follow` until its pod ends."""
-        request = operations.job_streams_logs(
-            self.project, self.id, rank=rank, attempt=attempt, tail_lines=tail, follow="true" if follow else None
-        )
-        return self._client.lines(request)
+    ) -> Generator[str, None, None]:
+        """Lines of the log of a rank, with their line ends; with `follow` until its pod ends, however long it is silent."""
+        return self._client.lines(self._logs_request(rank, tail, attempt, follow=follow))
 
     def checkpoints(self) -> list[types.CheckpointRecord]:
         """What the job saved, oldest first."""
         return self._client.call(operations.job_history_checkpoints(self.project, self.id))["items"]
 
     def goodput(self) -> types.JobGoodput:
-        """Where the GPU-seconds of the job went."""
+        """The GPU-seconds of the job by category."""
         return self._client.call(operations.goodput_of_job(self.project, self.id))
 
     def incidents(self) -> list[types.JobIncident]:
         """What went wrong, newest first."""
-        return self._client.call(operations.incidents_of_job(self.project, self.id))["items"]
+        return self._client.run(incidents(self.project, self.id))
 
     def start(self) -> types.JobStart:
         """When the job is expected to start, and what would let it start earlier."""
         return self._client.call(operations.queue_of_job(self.project, self.id))
 
     def suspend(self) -> Job:
-        """The ranks save and stop, and the GPUs become free. `resume()` continues the job."""
+        """Saves a checkpoint, stops the ranks and frees the GPUs. `resume()` continues the job."""
         return self._changed(self._client.call(operations.jobs_suspend(self.project, self.id)))
 
     def resume(
@@ -160,8 +167,8 @@ class Job(JobState):
     ) -> Job:
         """Continues a suspended job, on its layout or another one.
 
-        layout: degrees, such as `{"tensorParallelDegree": 2}`. gpus: the planner chooses a layout for so many GPUs.
-        from_: name of another checkpoint than the newest, or "scratch". Later checkpoints are then no longer used.
+        layout: degrees, such as `{"tensorParallelDegree": 2}`. gpus: the planner chooses a layout for that number.
+        from_: name of an earlier checkpoint, or "scratch". The job then no longer uses later checkpoints.
         """
         body = self._resume_body(layout, gpus, from_)
         return self._changed(self._client.call(operations.jobs_resume(self.project, self.id, body)))
@@ -180,7 +187,7 @@ class Job(JobState):
 
     def _repr_html_(self) -> str:
         try:
-            points = self.step_points(max_points=_LOSS_POINTS)
+            points = self.step_points(max_points=LOSS_POINTS)
         except CoxswainError:
             points = []
         return card(self.data, losses_of(points))
@@ -197,21 +204,23 @@ class AsyncJob(JobState):
         """As Job.refresh."""
         return self._changed(await self._client.call(operations.jobs_get(self.project, self.id)))
 
-    async def watch(self) -> AsyncJob:
+    async def watch(self) -> None:
         """As Job.watch."""
-        return await AsyncWatch(self).show()
+        await AsyncWatch(self).show()
 
-    def changes(self, last_event_id: str | None = None) -> AsyncIterator[Change]:
+    def changes(self, last_event_id: str | None = None) -> AsyncGenerator[Change, None]:
         """As Job.changes."""
         return self._client.changes(self.project, self.id, last_event_id)
 
     async def wait(self, until: str = "Complete", *, timeout: float | None = None) -> AsyncJob:
         """As Job.wait."""
-        async for change in self._client.changes(self.project, self.id, None, timeout=timeout):
-            if change.kind == "job":
-                self.data = change.data
-                if is_awaited(self.data, until):
-                    return self
+        require_state(until)
+        async with aclosing(self._client.changes(self.project, self.id, timeout=timeout)) as changes:
+            async for change in changes:
+                if change.kind == "job":
+                    self.data = change.data
+                    if is_awaited(self.data, until):
+                        return self
         raise TimeoutError(f"{self.name} is {self.state} after {timeout} s, and not {until}: {self.summary}")
 
     async def step_points(
@@ -226,24 +235,21 @@ class AsyncJob(JobState):
         self, *, from_step: int | None = None, to_step: int | None = None, max_points: int | None = None
     ) -> pandas.DataFrame:
         """As Job.steps."""
-        return data_frame(await self.step_points(from_step=from_step, to_step=to_step, max_points=max_points), "step")
+        return step_frame(await self.step_points(from_step=from_step, to_step=to_step, max_points=max_points))
 
     async def events(self) -> list[types.JobEvent]:
         """As Job.events."""
-        return (await self._client.call(operations.job_history_events(self.project, self.id)))["items"]
+        return await self._client.run(events(self.project, self.id))
 
     async def logs(self, rank: int = 0, *, tail: int | None = None, attempt: int | None = None) -> str:
         """As Job.logs."""
-        return "".join([line async for line in self.log_lines(rank, tail=tail, attempt=attempt, follow=False)])
+        return await self._client.call(self._logs_request(rank, tail, attempt, follow=False))
 
     def log_lines(
         self, rank: int = 0, *, tail: int | None = None, attempt: int | None = None, follow: bool = True
-    ) -> AsyncIterator[str]:
+    ) -> AsyncGenerator[str, None]:
         """As Job.log_lines."""
-        request = operations.job_streams_logs(
-            self.project, self.id, rank=rank, attempt=attempt, tail_lines=tail, follow="true" if follow else None
-        )
-        return self._client.lines(request)
+        return self._client.lines(self._logs_request(rank, tail, attempt, follow=follow))
 
     async def checkpoints(self) -> list[types.CheckpointRecord]:
         """As Job.checkpoints."""
@@ -255,7 +261,7 @@ class AsyncJob(JobState):
 
     async def incidents(self) -> list[types.JobIncident]:
         """As Job.incidents."""
-        return (await self._client.call(operations.incidents_of_job(self.project, self.id)))["items"]
+        return await self._client.run(incidents(self.project, self.id))
 
     async def start(self) -> types.JobStart:
         """As Job.start."""
@@ -290,8 +296,3 @@ class AsyncJob(JobState):
 
     def _repr_html_(self) -> str:
         return card(self.data)
-
-
-def losses_of(points: Sequence[types.StepPoint]) -> list[tuple[int, float]]:
-    """Step and loss of the points that have one."""
-    return [(point["step"], point["loss"]) for point in points if point["loss"] is not None]

@@ -1,8 +1,9 @@
-"""A job from a file, a text or a dict."""
+"""A job from a file, a dict or a command."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -13,6 +14,29 @@ from ._errors import JobFileError
 
 if TYPE_CHECKING:
     from . import types
+
+class _Loader(yaml.SafeLoader):
+    """YAML 1.2, as the command line reads it. PyYAML reads `1e-4` as text, `on` as true and `12:30` as 750."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+
+
+for _tag, _pattern, _first in (
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", list("-+0123456789")),
+    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", list("-+0123456789.")),
+    ("merge", r"<<", ["<"]),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), _first)
+
+
+def _integer(_loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
+    text = str(node.value)
+    return int(text, 0) if text.startswith(("0o", "0x")) else int(text)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _integer)
 
 API_VERSION = "training.coxswain.dev/v1alpha1"
 
@@ -56,8 +80,10 @@ def command_job(
 
     command: what one rank runs. Coxswain starts the program once per GPU with RANK, WORLD_SIZE, MASTER_ADDR and the like
     set, so it must not start `torchrun`.
-    checkpoints: `CLAIM` or `CLAIM/PATH`; the program finds it under COXSWAIN_SAVE_DIR.
+    checkpoints: `CLAIM` or `CLAIM/PATH`; COXSWAIN_SAVE_DIR is its directory in the pod.
     """
+    if isinstance(command, str):
+        raise TypeError('command is a list of words, such as ["python3", "train.py"]')
     engine: dict[str, Any] = {"name": "command", "image": image, "command": list(command)}
     if environment:
         engine["env"] = [{"name": key, "value": value} for key, value in environment.items()]
@@ -74,7 +100,7 @@ def command_job(
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        documents = [each for each in yaml.safe_load_all(path.read_text("utf-8")) if each is not None]
+        documents = [each for each in yaml.load_all(path.read_text("utf-8"), _Loader) if each is not None]
     except (OSError, UnicodeDecodeError) as error:
         raise JobFileError(f"Cannot read {path}: {error}") from None
     except yaml.YAMLError as error:

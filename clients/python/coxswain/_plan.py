@@ -41,8 +41,8 @@ def plan_request(
     return cast("types.PlanRequestInput", request)
 
 
-class PlanOfApi:
-    """What the planner answered."""
+class PlanResult:
+    """The layouts that the planner found."""
 
     def __init__(self, data: types.StoredPlan) -> None:
         #: The whole answer of the API.

@@ -62,36 +62,41 @@ def query_of(request: Request[Any]) -> dict[str, str]:
 def pause_before_retry(
     request: Request[Any], *, attempt: int, status: int | None, retry_after: str | None
 ) -> float | None:
-    """Seconds to wait before the request is sent again; None: it is not. `attempt` is 1 after the first, `status` None without an answer."""
+    """Seconds to wait before the request is sent again; None: it is not sent again.
+
+    attempt: 1 after the first. status: None without an answer. retry_after: a date counts as absent; a longer pause than
+    LONGEST_PAUSE_SECONDS is an error at once: it means a full quota, which waiting alone rarely frees.
+    """
     if not request.may_be_repeated or (status is not None and status not in RETRIED_STATUSES):
         return None
-    try:
-        asked = float(retry_after or "")
-    except ValueError:
-        asked = 0.0
-    return min(max(asked, 0.5 * 2.0 ** (attempt - 1)), LONGEST_PAUSE_SECONDS)
+    asked = float(retry_after) if retry_after is not None and retry_after.isdecimal() else 0.0
+    return max(asked, 0.5 * 2.0 ** (attempt - 1)) if asked <= LONGEST_PAUSE_SECONDS else None
 
 
-def problem_of(status: int, body: bytes) -> ApiError:
-    """The error that a refusal says (RFC 9457)."""
+def problem_of(status: int, body: bytes, location: str | None = None) -> ApiError:
+    """The error of a refused request (RFC 9457). location: where the server redirects to."""
     text = body.decode("utf-8", "replace")
     try:
         problem = json.loads(text)
     except ValueError:
         problem = None
-    if not isinstance(problem, dict) or "detail" not in problem:
-        shown = f": {text[:500]}" if text else ""
+    if isinstance(problem, dict) and "detail" in problem:
         return ApiError(
-            status, "UNKNOWN", f"The server answered {status}{shown}. Is the address that of a Coxswain API?", []
+            status, str(problem.get("code", "UNKNOWN")), str(problem["detail"]), list(problem.get("errors", []))
         )
+    if location is not None:
+        return ApiError(
+            status, "UNKNOWN", f"The server redirects to {location}. Give the address that the API itself has.", []
+        )
+    shown = f": {text[:500]}" if text else ""
     return ApiError(
-        status, str(problem.get("code", "UNKNOWN")), str(problem["detail"]), list(problem.get("errors", []))
+        status, "UNKNOWN", f"The server answered {status}{shown}. Is the address that of a Coxswain API?", []
     )
 
 
 def answer_of(request: Request[T], body: bytes) -> T:
     """The answer of a request that succeeded."""
-    if request.answer == "none" or not body:
+    if request.answer == "none":
         return None  # type: ignore[return-value]
     if request.answer != "json":
         return body.decode("utf-8", "replace")  # type: ignore[return-value]
@@ -99,7 +104,7 @@ def answer_of(request: Request[T], body: bytes) -> T:
         return json.loads(body)  # type: ignore[no-any-return]
     except ValueError:
         raise ApiError(
-            200, "UNKNOWN", "The server answered what is not JSON. Is the address that of a Coxswain API?", []
+            200, "UNKNOWN", "The answer of the server is not JSON. Is the address that of a Coxswain API?", []
         ) from None
 
 

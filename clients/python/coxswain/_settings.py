@@ -1,4 +1,4 @@
-"""Which API, as whom and for which project: arguments, else variables, else the files of the command line."""
+"""Server, token and project: from arguments, else from variables, else from the files of the command line."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+import httpx
 import yaml
 
 from ._errors import SettingsError
@@ -18,7 +19,7 @@ _KEYS = ("server", "token", "tokenFile", "project")
 
 @dataclass(frozen=True)
 class Settings:
-    """`project` is None where nothing names it: a token of one project knows its own."""
+    """project: None if it is not given; a token of one project needs none."""
 
     server: str
     token: str | None
@@ -40,16 +41,18 @@ def resolve(
     address = server or given.get("COXSWAIN_SERVER") or config.get("server")
     if address is None:
         raise SettingsError(f'No server given. Pass server=, or set COXSWAIN_SERVER, or "server:" in {path}.')
-    if not address.startswith(("http://", "https://")):
+    if not _is_url(address):
         raise SettingsError(f'Server "{address}" is not a URL; it must look like https://coxswain.example.com.')
     address = address.rstrip("/")
-    found = token or _given_token(given, config)
+    found = (token or _given_token(given, config) or "").strip() or None
     if found is None:
         found = _signed_in_token(path.parent / "credentials.json", address, now or datetime.now(timezone.utc))
     if found is None:
         raise SettingsError(
             f'No token given. Sign in with `coxswain login`, or pass token=, or set COXSWAIN_TOKEN or COXSWAIN_TOKEN_FILE, or "token:" in {path}.'
         )
+    if not found.isascii() or not found.isprintable() or " " in found:
+        raise SettingsError("The token contains a space, a line end or another character that tokens do not have.")
     return Settings(address, found, project or given.get("COXSWAIN_PROJECT") or config.get("project"))
 
 
@@ -101,14 +104,32 @@ def _read_token(path: Path) -> str:
 
 def _signed_in_token(path: Path, server: str, now: datetime) -> str | None:
     try:
-        credential = json.loads(path.read_text("utf-8"))["servers"].get(server)
+        credential = _credential_of(json.loads(path.read_text("utf-8"))["servers"], server)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise SettingsError(f"{path} was not written by `coxswain login`. Remove it and sign in again.") from None
     if credential is None:
         return None
-    expires_at = credential["expiresAt"]
-    if datetime.fromisoformat(expires_at.replace("Z", "+00:00")) <= now:
+    token, expires_at, expires = credential
+    if expires <= now:
         raise SettingsError(f"You were signed in at {server} until {expires_at[:16]}Z. Run `coxswain login`.")
-    return str(credential["token"])
+    return token
+
+
+def _credential_of(servers: Mapping[str, Mapping[str, str]], server: str) -> tuple[str, str, datetime] | None:
+    if server not in servers:
+        return None
+    expires_at = servers[server]["expiresAt"]
+    expires = datetime.fromisoformat(expires_at.replace("Z", "+00:00"))
+    if expires.tzinfo is None:
+        raise ValueError(expires_at)
+    return servers[server]["token"], expires_at, expires
+
+
+def _is_url(address: str) -> bool:
+    try:
+        url = httpx.URL(address)
+    except httpx.InvalidURL:
+        return False
+    return url.scheme in ("http", "https") and url.host != ""

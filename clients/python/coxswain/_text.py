@@ -108,3 +108,8 @@ def clock(at: str) -> str:
 def first_line(text: str) -> str:
     """The text up to its first line end."""
     return text.split("\n", 1)[0]
+
+
+def losses_of(points: Sequence[types.StepPoint]) -> list[tuple[int, float]]:
+    """Step and loss of the points that have one."""
+    return [(point["step"], point["loss"]) for point in points if point["loss"] is not None]

@@ -5,16 +5,19 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
 from ._flows import is_over
-from ._text import card, change_line, end_line, wait_line
+from ._text import card, change_line, end_line, losses_of, wait_line
 
 if TYPE_CHECKING:
     from ._events import Change
     from ._job import AsyncJob, Job
 
 _SHOWN_EVERY_SECONDS = 1.0
+#: A card draws as many points, up to twice as many.
+LOSS_POINTS = 200
 
 
 class Shown:
@@ -26,30 +29,44 @@ class Shown:
         self._job = job
         self._print = print_line
         self._update_card = update_card
-        self._losses: list[tuple[int, float]] = []
+        #: The loss curve so far.
+        self.losses: list[tuple[int, float]] = []
         self._waits: str | None = None
         self._shown_at = -_SHOWN_EVERY_SECONDS
 
-    def change(self, change: Change, now: float) -> bool:
-        """Shows a change; True: the job has ended."""
+    @property
+    def is_card(self) -> bool:
+        return self._update_card is not None
+
+    def change(self, change: Change, now: float) -> None:
+        """Shows a change."""
         job = self._job
         if change.kind == "job":
             job.data = change.data
         if change.kind == "step" and change.data["loss"] is not None:
-            self._losses.append((change.data["step"], change.data["loss"]))
-        has_ended = is_over(job.data)
-        if self._update_card is not None:
-            self._show_card(now, at_once=change.kind != "step" or has_ended)
+            self._add_loss(change.data["step"], change.data["loss"])
+        if self.is_card:
+            self._show_card(now, at_once=change.kind != "step" or is_over(job.data))
         else:
             self._print_change(change, now)
-        if has_ended and self._update_card is None:
-            self._print(end_line(job.data))
-        return has_ended
+
+    def end(self) -> None:
+        """Shows how the job ended."""
+        if not self.is_card:
+            self._print(end_line(self._job.data))
+
+    def _add_loss(self, step: int, loss: float) -> None:
+        # A restarted job trains steps again.
+        while self.losses and self.losses[-1][0] >= step:
+            self.losses.pop()
+        self.losses.append((step, loss))
+        if len(self.losses) >= 2 * LOSS_POINTS:
+            self.losses = self.losses[::2]
 
     def _show_card(self, now: float, *, at_once: bool) -> None:
         if self._update_card is not None and (at_once or now - self._shown_at >= _SHOWN_EVERY_SECONDS):
             self._shown_at = now
-            self._update_card(card(self._job.data, self._losses))
+            self._update_card(card(self._job.data, self.losses))
 
     def _print_change(self, change: Change, now: float) -> None:
         if change.kind == "job":
@@ -73,13 +90,17 @@ class Watch:
     def __init__(self, job: Job) -> None:
         self._job = job
 
-    def show(self) -> Job:
-        """Returns the job at its end."""
+    def show(self) -> None:
+        """Returns at the end of the job."""
         shown = Shown(self._job, _print_line, notebook_card())
-        for change in self._job.changes():
-            if shown.change(change, time.monotonic()):
-                break
-        return self._job
+        if shown.is_card:
+            shown.losses = losses_of(self._job.step_points(max_points=LOSS_POINTS))
+        with closing(self._job.changes()) as changes:
+            for change in changes:
+                if shown.is_card and change.kind == "resync":
+                    shown.losses = losses_of(self._job.step_points(max_points=LOSS_POINTS))
+                shown.change(change, time.monotonic())
+        shown.end()
 
 
 class AsyncWatch:
@@ -88,13 +109,17 @@ class AsyncWatch:
     def __init__(self, job: AsyncJob) -> None:
         self._job = job
 
-    async def show(self) -> AsyncJob:
+    async def show(self) -> None:
         """As Watch.show."""
         shown = Shown(self._job, _print_line, notebook_card())
-        async for change in self._job.changes():
-            if shown.change(change, time.monotonic()):
-                break
-        return self._job
+        if shown.is_card:
+            shown.losses = losses_of(await self._job.step_points(max_points=LOSS_POINTS))
+        async with aclosing(self._job.changes()) as changes:
+            async for change in changes:
+                if shown.is_card and change.kind == "resync":
+                    shown.losses = losses_of(await self._job.step_points(max_points=LOSS_POINTS))
+                shown.change(change, time.monotonic())
+        shown.end()
 
 
 def notebook_card() -> Callable[[str], None] | None:

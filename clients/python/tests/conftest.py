@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ class Server:
     answers: list[Any] = field(default_factory=list)
     asked: list[httpx.Request] = field(default_factory=list)
     slept: list[float] = field(default_factory=list)
+    now: float = 0.0
 
     def answer(self, request: httpx.Request) -> httpx.Response:
         self.asked.append(request)
@@ -39,6 +40,7 @@ class Server:
             project=project,
             transport=httpx.MockTransport(self.answer),
             sleep=self.slept.append,
+            clock=lambda: self.now,
         )
 
     def async_client(self, project: str | None = "research") -> AsyncClient:
@@ -46,7 +48,12 @@ class Server:
             self.slept.append(seconds)
 
         return AsyncClient(
-            "http://api.test", "cxs_a_b", project=project, transport=httpx.MockTransport(self.answer), sleep=sleep
+            "http://api.test",
+            "cxs_a_b",
+            project=project,
+            transport=httpx.MockTransport(self.answer),
+            sleep=sleep,
+            clock=lambda: self.now,
         )
 
     @property
@@ -90,3 +97,39 @@ def stream(*events: tuple[str, Any, str]) -> httpx.Response:
     """Server-sent events: name, data, id."""
     lines = "".join(f": still here\nevent: {name}\nid: {at}\ndata: {json.dumps(data)}\n\n" for name, data, at in events)
     return httpx.Response(200, text=lines, headers={"content-type": "text/event-stream"})
+
+
+def frame(event: str, data: Any, at: str | None = None) -> bytes:
+    """One server-sent event."""
+    lines = [f"event: {event}", f"data: {json.dumps(data, ensure_ascii=False)}", *([] if at is None else [f"id: {at}"])]
+    return ("\n".join(lines) + "\n\n").encode()
+
+
+class Parts(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A body that comes in parts; a function among them is called, an error is raised. Counts how often it was closed."""
+
+    def __init__(self, *parts: bytes | Exception | Callable[[], None]) -> None:
+        self._parts = parts
+        self.closed = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for part in self._parts:
+            if isinstance(part, Exception):
+                raise part
+            if isinstance(part, bytes):
+                yield part
+            else:
+                part()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for part in self:
+            yield part
+
+    def close(self) -> None:
+        self.closed += 1
+
+    async def aclose(self) -> None:
+        self.close()
+
+    def events(self) -> httpx.Response:
+        return httpx.Response(200, stream=self, headers={"content-type": "text/event-stream; charset=utf-8"})

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 import coxswain
-from coxswain import operations
+from coxswain import Client, operations
 from conftest import Server, problem, stream
 
 AJob = Callable[..., dict[str, Any]]
@@ -42,11 +44,15 @@ def test_a_change_without_a_key_is_sent_once(server: Server, a_job: AJob) -> Non
     [
         ([problem(429, "RATE_LIMITED", "Slow down.", headers={"retry-after": "7"})], [7.0]),
         ([problem(503, "BUSY", "Later.")] * 2, [0.5, 1.0]),
+        ([problem(503, "BUSY", "Later.", headers={"retry-after": "Sun, 29 Nov 2026 09:00:00 GMT"})], [0.5]),
+        ([problem(503, "BUSY", "Later.", headers={"retry-after": "nan"})], [0.5]),
         ([httpx.ReadTimeout("silent")], [0.5]),
     ],
     ids=[
         "a limit is waited for as long as it says",
         "pauses double",
+        "a date as a pause counts as none",
+        "a pause that is no number counts as none",
         "an answer that does not come is asked for again",
     ],
 )
@@ -54,6 +60,68 @@ def test_reading_is_repeated(server: Server, answers: list[Any], slept: list[flo
     server.answers = [*answers, {"items": []}]
     assert server.client().jobs() == []
     assert server.slept == slept
+
+
+def test_a_long_pause_is_left_to_the_caller(server: Server) -> None:
+    server.answers = [problem(429, "RATE_LIMITED", "3 of 3 jobs.", headers={"retry-after": "60"})]
+    with pytest.raises(coxswain.ApiError, match="3 of 3 jobs"):
+        server.client().submit({"name": "tiny", "spec": SPEC})
+    assert server.slept == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (httpx.Response(308, headers={"location": "https://api.test/v1"}), "redirects to https://api.test/v1"),
+        (httpx.Response(200), "is not JSON"),
+        (httpx.Response(200, text="<html>"), "is not JSON"),
+        (httpx.DecodingError("incorrect header check"), "Cannot reach http://api.test: incorrect header check"),
+        (httpx.ReadTimeout(""), "Cannot reach http://api.test: ReadTimeout"),
+        (
+            httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed certificate"),
+            "is not trusted.*Set SSL_CERT_FILE",
+        ),
+    ],
+    ids=[
+        "a redirect",
+        "an empty answer",
+        "a page",
+        "a body that cannot be unpacked",
+        "an error without a text",
+        "an unknown CA",
+    ],
+)
+def test_what_stands_between_is_an_error_of_the_package(server: Server, answer: Any, message: str) -> None:
+    server.answers = [answer] * 5
+    with pytest.raises(coxswain.CoxswainError, match=message):
+        server.client().jobs()
+
+
+def test_errors_pass_between_processes(a_job: AJob) -> None:
+    errors = [
+        coxswain.ApiError(400, "INVALID", "Wrong.", [{"pointer": "/a", "detail": "b"}]),
+        coxswain.JobEndedError(a_job(state="Failed"), "Complete"),  # type: ignore[arg-type]
+    ]
+    assert [str(pickle.loads(pickle.dumps(error))) for error in errors] == [str(error) for error in errors]
+
+
+@pytest.mark.parametrize("stream_it", [False, True], ids=["a request", "a stream"])
+def test_a_token_file_that_was_renewed_is_read_again(
+    server: Server, a_job: AJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stream_it: bool
+) -> None:
+    path = tmp_path / "token"
+    path.write_text("old")
+    monkeypatch.setenv("COXSWAIN_TOKEN_FILE", str(path))
+    monkeypatch.delenv("COXSWAIN_TOKEN", raising=False)
+    client = Client("http://api.test", project="p", transport=httpx.MockTransport(server.answer))
+    path.write_text("new")
+    refused = problem(401, "UNAUTHENTICATED", "The token has expired.")
+    end = stream(("job", a_job(state="Complete"), "1"))
+    server.answers = [refused, end if stream_it else {"items": []}, problem(401, "UNAUTHENTICATED", "Gone.")]
+    assert len(list(client.changes("p", "1"))) == 1 if stream_it else client.jobs() == []
+    assert [request.headers["authorization"] for request in server.asked] == ["Bearer old", "Bearer new"]
+    with pytest.raises(coxswain.ApiError, match="Gone"):
+        client.jobs()
 
 
 def test_an_api_that_stays_away_is_an_error_that_names_it(server: Server) -> None:
@@ -99,6 +167,16 @@ def test_a_job_is_found_by_name_and_a_refused_one_gives_way(server: Server, a_jo
     server.answers = [{"items": found}, a_job(id="3")]
     assert server.client().job("tiny").id == "3"
     assert server.paths[1].endswith("/jobs/3")
+
+
+def test_pages_are_read_until_the_job_is_found(server: Server, a_job: AJob) -> None:
+    server.answers = [{"items": [{"id": "1", "name": "tiny", "state": "Running"}], "nextPageToken": "2"}, a_job(id="1")]
+    assert server.client().job("tiny").id == "1"
+
+
+def test_a_refused_job_is_found_if_there_is_no_other(server: Server, a_job: AJob) -> None:
+    server.answers = [{"items": [{"id": "1", "name": "tiny", "state": "Refused"}]}, a_job(id="1")]
+    assert server.client().job("tiny").id == "1"
 
 
 def test_a_job_that_is_not_there_is_named(server: Server) -> None:
@@ -156,6 +234,25 @@ def test_waiting_for_what_cannot_come_any_more_is_an_error(server: Server, a_job
         server.client().job("9a31538c-c53d-43d9-a67a-b81a89471c56").wait()
 
 
+def test_all_events_are_read(server: Server, a_job: AJob) -> None:
+    server.answers = [a_job(), {"items": [{"id": at} for at in range(1, 10_001)]}, {"items": [{"id": 10_001}]}]
+    assert len(server.client().job("9a31538c-c53d-43d9-a67a-b81a89471c56").events()) == 10_001
+    assert server.paths[2].endswith("/events?after=10000")
+
+
+def test_all_incidents_are_read(server: Server, a_job: AJob) -> None:
+    server.answers = [a_job(), {"items": [{"id": "2"}], "nextPageToken": "n"}, {"items": [{"id": "1"}]}]
+    found = server.client().job("9a31538c-c53d-43d9-a67a-b81a89471c56").incidents()
+    assert [incident["id"] for incident in found] == ["2", "1"]
+
+
+def test_a_server_may_have_a_path(server: Server) -> None:
+    server.answers = [{"items": []}]
+    address = "https://example.com/coxswain/"
+    Client(address, "t", project="a/b", transport=httpx.MockTransport(server.answer)).jobs()
+    assert str(server.asked[0].url).startswith("https://example.com/coxswain/v1/projects/a%2Fb/jobs?")
+
+
 def test_a_long_curve_is_read_in_pages(server: Server, a_job: AJob) -> None:
     pages = [[{"step": step} for step in range(1, 2001)], [{"step": 2001}]]
     server.answers = [a_job(), *({"items": page, "gaps": []} for page in pages)]
@@ -183,7 +280,7 @@ def test_a_job_resumes(server: Server, a_job: AJob, arguments: dict[str, Any], b
 def test_a_followed_log_comes_line_by_line(server: Server, a_job: AJob) -> None:
     server.answers = [a_job(), httpx.Response(200, text="one\ntwo")]
     job = server.client().job("9a31538c-c53d-43d9-a67a-b81a89471c56")
-    assert list(job.log_lines(3, tail=2)) == ["one\n", "two\n"]
+    assert list(job.log_lines(3, tail=2)) == ["one\n", "two"]
     assert server.paths[1].endswith("/logs?rank=3&tailLines=2&follow=true")
 
 

@@ -25,7 +25,14 @@ def test_steps_are_a_frame_by_step(server: Server, a_job: AJob) -> None:
 
 def test_a_job_without_steps_is_an_empty_frame(server: Server, a_job: AJob) -> None:
     server.answers = [a_job(), {"items": [], "gaps": []}]
-    assert server.client().job(JOB_ID).steps().empty
+    frame = server.client().job(JOB_ID).steps()
+    assert frame.empty
+    assert frame["loss"].dtype == "float64"
+
+
+def test_an_engine_that_reports_no_loss_leaves_numbers_that_can_be_drawn(server: Server, a_job: AJob) -> None:
+    server.answers = [a_job(), {"items": [{"step": 1, "loss": None, "at": "2026-11-29T07:00:00.000Z"}], "gaps": []}]
+    assert server.client().job(JOB_ID).steps()["loss"].dtype == "float64"
 
 
 def test_layouts_of_a_plan_are_rows(server: Server) -> None:

@@ -69,6 +69,31 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         job_body(tmp_path / "none.yaml")
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1e-4", 0.0001),
+        ("2.5E3", 2500.0),
+        ("on", "on"),
+        ("true", True),
+        ("12:30", "12:30"),
+        ("2026-11-29", "2026-11-29"),
+        ("010", 10),
+        ("0x1F", 31),
+        ("-7", -7),
+        ("=", "="),
+        ("", None),
+    ],
+)
+def test_values_are_those_that_the_command_line_reads(tmp_path: Path, text: str, value: object) -> None:
+    assert job_body(written(tmp_path, f"spec: {{ a: {text} }}"))["spec"] == {"a": value}
+
+
+def test_a_command_is_a_list() -> None:
+    with pytest.raises(TypeError, match="list of words"):
+        command_job("python3 train.py", image="i", gpus=1, name="mine")
+
+
 def test_a_program_becomes_a_job() -> None:
     body = command_job(
         ["python3", "train.py"], image="i", gpus=4, name="mine", checkpoints="saves/mine", environment={"A": "1"}

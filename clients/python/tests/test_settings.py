@@ -51,6 +51,10 @@ def test_settings(tmp_path: Path, config: str, variables: dict[str, str], want: 
     assert (settings.server, settings.token, settings.project) == want
 
 
+def test_a_line_end_after_a_token_is_no_part_of_it(tmp_path: Path) -> None:
+    assert resolve(SERVER, "t\n", environment=folder(tmp_path)).token == "t"
+
+
 def test_arguments_go_before_everything(tmp_path: Path) -> None:
     environment = {**folder(tmp_path, "server: https://other.example.com"), "COXSWAIN_TOKEN": "v"}
     assert resolve(SERVER, "t", "p", environment=environment).token == "t"
@@ -61,6 +65,9 @@ def test_arguments_go_before_everything(tmp_path: Path) -> None:
     [
         (None, None, "No server given. Pass server=, or set COXSWAIN_SERVER"),
         ("server: coxswain.example.com", None, "is not a URL"),
+        ("server: https://host:port", None, "is not a URL"),
+        (f"server: {SERVER}\ntoken: 'a\u2019b'", None, "The token contains a space"),
+        (f"server: {SERVER}", "2026-12-01", "was not written by `coxswain login`"),
         (f"server: {SERVER}", None, "No token given. Sign in with `coxswain login`"),
         (f"server: {SERVER}", "2026-11-28T00:00:00.000Z", "until 2026-11-28T00:00Z. Run `coxswain login`"),
         ("servr: x", None, "holds servr; it may hold the texts server, token, tokenFile, project"),

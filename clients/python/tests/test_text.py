@@ -42,14 +42,15 @@ def test_a_watched_job_prints_why_it_waits_once_then_steps_and_its_end(a_job: AJ
         ("step", {**point, "step": 41}, 4.5),
         ("job", a_job(state="Complete", summary="All ranks finished."), 6),
     ]
-    ended = [shown.change(Change(kind, data, None), now) for kind, data, now in changes]
+    for kind, data, now in changes:
+        shown.change(Change(kind, data, None), now)
+    shown.end()
     assert printed == [
         "WaitingForCapacity: 4 of 8 GPUs are free. Ask for 4.",
         "07:00:05  Placed: On 1 node.",
         "07:00:05  step 40 of 160, loss 1.5000, 2,500 tokens/s, 1 min left",
         "tiny: Complete. All ranks finished.",
     ]
-    assert ended == [False] * 6 + [True]
 
 
 def test_a_notebook_shows_one_card_that_changes(a_job: AJob) -> None:
@@ -60,6 +61,21 @@ def test_a_notebook_shows_one_card_that_changes(a_job: AJob) -> None:
     shown.change(Change("job", a_job(state="Complete"), None), 1.6)
     assert len(cards) == 3
     assert "Loss from 8.0000 at step 1 to 6.0000 at step 3" in cards[-1]
+
+
+@pytest.mark.parametrize(
+    ("steps", "want"),
+    [
+        ([1, 2, 3, 2], [1, 2]),
+        (list(range(1, 401)), list(range(1, 401, 2))),
+    ],
+    ids=["a restarted job trains steps again", "a long curve is thinned"],
+)
+def test_the_curve_of_a_card(a_job: AJob, steps: list[int], want: list[int]) -> None:
+    shown = Shown(SomeJob(a_job()), pytest.fail, lambda _card: None)  # type: ignore[arg-type]
+    for step in steps:
+        shown.change(Change("step", {"step": step, "loss": 1.0}, None), 0.0)
+    assert [step for step, _loss in shown.losses] == want
 
 
 def test_a_card_escapes_what_others_wrote(a_job: AJob) -> None:
