@@ -172,6 +172,26 @@ describe('the command line', () => {
     const stranger = await coxswain(['list', '--project', 'elsewhere']);
     expect([stranger.code, stranger.err]).toEqual([1, expect.stringMatching(/\((NOT_FOUND|FORBIDDEN)\)/)]);
   });
+
+  it('finds what the cluster lacks with a kubeconfig, and names what it may not read', async () => {
+    const { plane } = system;
+    const aClass = (name: string, value: number): readonly string[] => [
+      ...['create', 'priorityclass', name, `--value=${value}`, '--preemption-policy=Never'],
+    ];
+    await plane.kubectl(['create', 'priorityclass', 'rush', '--value=7']);
+    await plane.kubectl(aClass('rush-never-preempts', 8));
+    try {
+      const found = await coxswain(['doctor', '--kubeconfig', plane.adminKubeconfigPath]);
+      expect(found).toMatchObject({ code: 1, err: '' });
+      expect(found.out).toContain('! PriorityClass rush-never-preempts has value 8 instead of 7');
+      expect(found.out).not.toContain('could not be read');
+    } finally {
+      await plane.kubectl(['delete', 'priorityclass', 'rush', 'rush-never-preempts']);
+    }
+    const kubeconfig = await plane.kubeconfigFor({ namespace: 'rowers', serviceAccount: 'default' });
+    const { out } = await coxswain(['doctor', '--kubeconfig', kubeconfig]);
+    expect(out).toMatch(/! TrainingJob objects could not be read/);
+  });
 });
 
 async function find(name: string): Promise<Job> {

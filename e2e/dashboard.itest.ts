@@ -42,6 +42,15 @@ afterAll(async () => {
   await releaseSharedSystem();
 });
 
+/** Ids of the jobs that compete, by name. */
+const competing = new Map<string, string>();
+
+/** Somebody declares these windows in the Fabric, and no others. */
+async function declareWindows(windows: readonly object[]): Promise<void> {
+  const patch = JSON.stringify({ spec: { windows: windows.length === 0 ? null : windows } });
+  await system.plane.kubectl(['patch', 'fabric', 'cluster', '--type', 'merge', '--patch', patch]);
+}
+
 /** Pictures stay with the logs of the run, to be looked at. */
 async function picture(name: string): Promise<void> {
   await page.screenshot({ path: join(system.logsDirectory, `${name}.png`), fullPage: true });
@@ -220,14 +229,54 @@ describe('the dashboard', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
   });
 
-  it('shows the queue on a phone, in the dark, too', async () => {
+  it('shows gangs that compete: their order, held nodes, a window, and that a gang which is starting holds its GPUs', async () => {
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.emulateMedia({ colorScheme: 'light' });
+    const inHours = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString();
+    const firmware = { name: 'firmware', nodes: ['local-b1'], from: inHours(5), until: inHours(8), heldForSeconds: 0 };
+    await declareWindows([firmware]);
+    const training = { steps: UNTIL_STOPPED, globalBatchSize: 8 };
+    const endless = sleeperSpec({ steps: UNTIL_STOPPED, stepMs: 100 }, { training, maxRuntimeSeconds: 7_200 });
+    for (const name of ['runs-a', 'runs-b']) {
+      const { id } = await submit(project, name, endless);
+      competing.set(name, id);
+      await jobIn(project, id, ['Running']);
+    }
+    for (const name of ['head', 'next']) {
+      const { id } = await submit(project, name, endless);
+      competing.set(name, id);
+      await jobIn(project, id, ['Queued'], { and: ({ summary }) => /first in line|Nodes are held/.test(summary) });
+    }
     await page.getByRole('link', { name: 'Queue' }).click();
+    await seen('main', /2 jobs wait for 8 GPUs; 0 of 8 GPUs are free\./);
+    await seen('.queue-order', /1\s+head[\s\S]*in \d[\s\S]*nodes are held[\s\S]*from a time limit[\s\S]*2\s+next/);
     await seen(
-      'main',
-      /GPUs (is|are) free\.[\s\S]*Next 24 hours[\s\S]*Use of each project[\s\S]*Expected against actual starts/,
+      '.queue-timeline',
+      /frees 4 GPUs[\s\S]*starts on held nodes, 4 GPUs[\s\S]*closes 1 node\s+firmware: maintenance/,
     );
+    expect(await page.locator('.day-bar .closed').count()).toBe(1);
+    await seen('main', /pictures\s+8\s/);
+    await picture('7-queue');
+  });
+
+  it('shows the queue on a phone, in the dark, too', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await seen('main', /Next 24 hours[\s\S]*Windows[\s\S]*Use of each project[\s\S]*Expected against actual starts/);
     await picture('7-queue-narrow-dark');
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+  });
+
+  it('compares the start of the first in line with the one that was expected, once nodes are free', async () => {
+    await project.api.cancel({ project: project.name, id: competing.get('runs-a') ?? '' });
+    await jobIn(project, competing.get('head') ?? '', ['Starting', 'Running']);
+    await seen('main', /1 job waits for 4 GPUs/);
+    await seen('main', /1 start in the last 30 days[\s\S]*head\s+pictures[\s\S]*earlier/);
+    for (const name of ['next', 'head', 'runs-b'])
+      await project.api.cancel({ project: project.name, id: competing.get(name) ?? '' });
+    await declareWindows([]);
+    await seen('main', /No job waits for GPUs\./);
+    await picture('7-queue-starts');
   });
 
   it('shows the whole fabric to an administrator: nodes, and the labels that say where they sit', async () => {
