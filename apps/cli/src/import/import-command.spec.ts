@@ -62,6 +62,19 @@ describe('coxswain import', () => {
     expect(`${err.replaceAll(out, 'job.yaml')}\n`).toBe(shown);
   });
 
+  it.each<[string, string, RegExp]>([
+    [
+      'reads a file that a script names beside it',
+      'distributed_type: FSDP\nnum_processes: 8\n',
+      /→ engine\.env, layout\n/,
+    ],
+    ['names a file that it cannot parse', '{', /run coxswain import a\.yaml --program/],
+  ])('%s', async (_what, text, line) => {
+    aFile('a.yaml', text);
+    const script = aFile('launch.sh', '#!/bin/bash\naccelerate launch --config_file a.yaml t.py\n');
+    expect((await run(script, '--image', 'i:1')).err).toMatch(line);
+  });
+
   it('prints both as data', async () => {
     const { out, err } = await runOffline({}, '-o', 'json', 'import', EXAMPLE);
     const { job, report } = JSON.parse(out) as { job: { name: string }; report: readonly object[] };

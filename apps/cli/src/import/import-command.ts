@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { readFileSync } from 'node:fs';
-import { Document } from 'yaml';
+import { dirname, resolve } from 'node:path';
+import { Document, parse } from 'yaml';
 import { CliError } from '../cli-error.ts';
 import { ImportError } from '../job-import/import-error.ts';
 import { importFile } from './import-file.ts';
@@ -89,7 +90,7 @@ function read(file: string | undefined, options: ImportCommandOptions): Imported
   if (torchrun !== undefined) return importTorchrunLine(torchrun, given);
   return importFile(readText(file ?? ''), {
     ...given,
-    ...(file === undefined || file === STANDARD_OUTPUT ? {} : { file }),
+    ...(file === undefined || file === STANDARD_OUTPUT ? {} : { file, readBeside: readerBeside(file) }),
     ...(nodes === undefined ? {} : { nodes }),
     ...(program === undefined ? {} : { program }),
   });
@@ -104,6 +105,17 @@ function inPlainWords<T>(source: string, action: () => T): T {
       throw new CliError(`${source === STANDARD_OUTPUT ? 'standard input' : source}: ${error.message}`);
     throw error;
   }
+}
+
+/** Reads documents that an imported script names by a path: relative ones from the folder of the script. */
+function readerBeside(file: string): (path: string) => unknown {
+  return (path) => {
+    try {
+      return parse(readFileSync(resolve(dirname(file), path), 'utf8')) as unknown;
+    } catch {
+      return undefined;
+    }
+  };
 }
 
 function readText(path: string): string {

@@ -3,12 +3,14 @@ import { JobCreate } from '@coxswain/api-types';
 import { brokenLayoutRules, engineRefusal } from '@coxswain/engines';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { importFile } from './import-file.ts';
 import type { ImportedJob } from '../job-import/imported-job.ts';
 
 const DIRECTORY = join(import.meta.dirname, '../../../../examples/import');
+const textOf = (file: string): string => readFileSync(join(DIRECTORY, file), 'utf8');
 const read = (file: string): ImportedJob =>
-  importFile(readFileSync(join(DIRECTORY, file), 'utf8'), { file: `examples/import/${file}` });
+  importFile(textOf(file), { file: `examples/import/${file}`, readBeside: (path) => parse(textOf(path)) });
 
 const FSDP = { zeroStage: 3, implementation: 'fsdp2' };
 
@@ -16,6 +18,8 @@ const FSDP = { zeroStage: 3, implementation: 'fsdp2' };
 const CORPUS: Readonly<
   Record<string, { readonly layout: object; readonly gpusPerNode: number; readonly runtime?: string }>
 > = {
+  'accelerate-fsdp2.yaml': { layout: { dataParallelDegree: 16, states: FSDP }, gpusPerNode: 8 },
+  'accelerate-launch.sh': { layout: { dataParallelDegree: 16, states: FSDP }, gpusPerNode: 8 },
   'accelerate.sbatch': { layout: { dataParallelDegree: 32, states: FSDP }, gpusPerNode: 8 },
   'accelerate.yaml': { layout: { dataParallelDegree: 16, states: FSDP }, gpusPerNode: 8 },
   'axolotl.yaml': {
@@ -57,6 +61,16 @@ const CORPUS: Readonly<
     },
     gpusPerNode: 8,
   },
+  'megatron-apptainer.sbatch': {
+    layout: {
+      tensorParallelDegree: 4,
+      pipelineParallelDegree: 2,
+      dataParallelDegree: 4,
+      sequence: { sequenceParallel: true },
+      states: { zeroStage: 1, implementation: 'distributed-optimizer' },
+    },
+    gpusPerNode: 4,
+  },
   'megatron-lm.sbatch': {
     layout: {
       tensorParallelDegree: 4,
@@ -75,6 +89,11 @@ const CORPUS: Readonly<
   'nemo.sbatch': {
     layout: { tensorParallelDegree: 4, pipelineParallelDegree: 8, dataParallelDegree: 2 },
     gpusPerNode: 8,
+  },
+  'pytorch-job-fsdp.yaml': {
+    layout: { dataParallelDegree: 32, dataParallelShardDegree: 8, states: FSDP },
+    gpusPerNode: 8,
+    runtime: 'llama-8b-fsdp-pods',
   },
   'pytorch-job.yaml': { layout: { dataParallelDegree: 32 }, gpusPerNode: 8, runtime: 'finetune-pods' },
   'torchtitan.sbatch': { layout: { tensorParallelDegree: 8, dataParallelDegree: 4, states: FSDP }, gpusPerNode: 8 },
@@ -118,6 +137,17 @@ describe('the corpus', () => {
       [/import again with --image/, /spec\.runtimeRef .*examples\/runtimes\/efa\.yaml/, /PersistentVolumeClaim/],
     ],
     [
+      'a batch script on directories of nodes',
+      'megatron-apptainer.sbatch',
+      [/data: \{claimName: CLAIM, path: ""\}/, /remove NCCL_SOCKET_IFNAME from engine\.env/, /set USER in engine\.env/],
+    ],
+    [
+      'a script without a container',
+      'accelerate-launch.sh',
+      [/the image has sft\.py there/, /checkpoint: \{claimName: CLAIM\}/],
+    ],
+    ['a PyTorchJob with a private registry', 'pytorch-job-fsdp.yaml', [/patch serviceaccount .*"name":"registry"/]],
+    [
       'a script with a hostfile',
       'deepspeed.sbatch',
       [/put the file into the image/, /let the program read LOCAL_RANK/],
@@ -133,6 +163,41 @@ describe('the corpus', () => {
   ])('%s has lines for the user', (_what, file, wants) => {
     const todos = read(file).report.flatMap(({ todo }) => todo ?? []);
     for (const want of wants) expect(todos).toContainEqual(expect.stringMatching(want));
+  });
+});
+
+describe('a runtime of an imported pod', () => {
+  it('has the claims that containers beside the trainer mount', () => {
+    const { runtime } = read('pytorch-job-fsdp.yaml');
+    expect(runtime?.spec.template).toMatchObject({
+      spec: {
+        initContainers: [{ volumeMounts: [{ name: 'data', mountPath: '/data' }] }],
+        volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'tokens' } }],
+      },
+    });
+  });
+});
+
+describe('a file that accelerate launch reads', () => {
+  const SCRIPT = '#!/bin/bash\naccelerate launch --config_file a.yaml OPTIONS t.py\n';
+  const FILE = 'distributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_machines: 2\nnum_processes: 16\n';
+
+  it.each<[string, readonly [string, string | undefined], number, RegExp]>([
+    ['becomes variables and a number of ranks', ['', FILE], 16, /^--config_file a\.yaml \| engine\.env, layout/m],
+    [
+      'gives way to options',
+      ['--num_machines 4 --num_processes 32', FILE],
+      32,
+      /^--config_file a\.yaml \| engine\.env/m,
+    ],
+    ['of another kind is named', ['', 'a: 1\n'], 1, /run coxswain import a\.yaml --program/],
+    ['that is not there is named', ['', undefined], 1, /run coxswain import a\.yaml --program/],
+  ])('%s', (_what, [options, file], ranks, line) => {
+    const { job, report } = importFile(SCRIPT.replace('OPTIONS', options), {
+      readBeside: () => (file === undefined ? undefined : (parse(file) as unknown)),
+    });
+    expect(job.spec.layout).toEqual({ dataParallelDegree: ranks });
+    expect(report.map(({ from, to, todo }) => [from, to, todo].join(' | ')).join('\n')).toMatch(line);
   });
 });
 

@@ -122,6 +122,53 @@ const SCRIPTS: readonly (readonly [title: string, text: string, expected: Row])[
     { line: /^--config llama3_8b \| layout \| degrees may stand/m },
   ],
   [
+    'a script in quotes has the variables of Coxswain for those of Slurm',
+    slurm(
+      2,
+      'CMD="torchrun --nproc_per_node 8 train.py --log $LOGS/$SLURM_JOB_ID --user $USER"',
+      'srun bash -c "$CMD"',
+    ),
+    {
+      words: /train\.py --log \$LOGS\/\$COXSWAIN_JOB_UID --user \$USER$/,
+      line: /^\$LOGS \| [^]*^\$USER \| .*set USER in engine\.env/m,
+    },
+  ],
+  [
+    'a network interface of the nodes is to be checked',
+    slurm(2, 'export NCCL_SOCKET_IFNAME=ib0', 'srun torchrun --nproc_per_node 8 train.py'),
+    { line: /^NCCL_SOCKET_IFNAME=ib0 \| engine\.env NCCL_SOCKET_IFNAME \| .*\| remove NCCL_SOCKET_IFNAME/m },
+  ],
+  [
+    'a network interface that is excluded is taken over',
+    slurm(2, 'export NCCL_SOCKET_IFNAME=^docker0,lo', 'srun torchrun --nproc_per_node 8 train.py'),
+    { line: /^NCCL_SOCKET_IFNAME=… \| engine\.env NCCL_SOCKET_IFNAME \| +\| *$/m },
+  ],
+  [
+    'directories of nodes are named where nothing mounts them',
+    slurm(
+      1,
+      'export HF_HOME=/fsx/cache/hf',
+      'srun torchrun --nproc_per_node 8 /opt/t.py --out=/mnt/nfs/runs/a s3://b/c/d',
+    ),
+    { line: /^\/mnt\/nfs, \/fsx\/cache \| .*lost with its pod/m },
+  ],
+  [
+    'a hybrid strategy shards by the ranks of a node',
+    slurm(4, 'srun torchrun --nproc_per_node 8 train.py --sharding_strategy=HYBRID_SHARD'),
+    {
+      layout: {
+        dataParallelDegree: 32,
+        dataParallelShardDegree: 8,
+        states: { zeroStage: 3, implementation: 'fsdp2' },
+      },
+    },
+  ],
+  [
+    'a hybrid strategy on one node shards by all ranks',
+    slurm(1, 'srun torchrun --nproc_per_node 8 train.py --sharding_strategy=HYBRID_SHARD'),
+    { layout: { dataParallelDegree: 8, states: { zeroStage: 3, implementation: 'fsdp2' } } },
+  ],
+  [
     'activations on the host are to be said by layout',
     slurm(4, 'srun torchrun --nproc_per_node 8 train.py --sharding_strategy=full --offload_activations=1'),
     { line: /^--offload_activations=1 \| layout \| .*layout\.memory\.hostMemoryGibPerGpu/m },

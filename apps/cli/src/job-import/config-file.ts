@@ -155,7 +155,7 @@ export function importConfiguration(settings: AccelerateSettings, options: Launc
       ...packingLines(written),
     ],
   );
-  return withDegrees(made, spelled, count * ranks);
+  return withDegrees(made, spelled, { nodes: count, ranksPerNode: ranks });
 }
 
 /** Degrees of the file; the command line of its program does not have them. */
@@ -243,6 +243,16 @@ function programOf(
   };
 }
 
+/** Settings of a file of `accelerate config`, and lines about those that become no variable; undefined if it is something else. */
+export function accelerateFile(
+  document: unknown,
+): { readonly settings: AccelerateSettings; readonly lines: readonly ReportLine[] } | undefined {
+  const settings = flatSettings(document);
+  const kind = KINDS.find(({ isIt }) => isIt(settings));
+  if (kind?.title.endsWith('Accelerate') !== true) return undefined;
+  return { settings: withoutSections(settings), lines: unreadLines(kind, settings) };
+}
+
 /** Accelerate's sections are flattened to the settings that its launcher knows. */
 function variablesOf({ title }: Kind, settings: AccelerateSettings): RankProgram['env'] {
   return title.endsWith('Accelerate') ? accelerateVariables(withoutSections(settings)) : [];
@@ -292,8 +302,12 @@ function nameOf(file = 'job'): string {
 }
 
 /** The layout of the file's degrees in place of the one that the command line alone gave. */
-function withDegrees(made: ImportedJob, spelled: readonly SpelledDegree[], ranks: number): ImportedJob {
-  const { layout, isBeyondDegrees, problems } = readLayout(spelled, ranks);
+function withDegrees(
+  made: ImportedJob,
+  spelled: readonly SpelledDegree[],
+  { nodes, ranksPerNode }: { readonly nodes: number; readonly ranksPerNode: number },
+): ImportedJob {
+  const { layout, isBeyondDegrees, problems } = readLayout(spelled, nodes * ranksPerNode, ranksPerNode);
   const { spec } = made.job;
   const engine = isBeyondDegrees ? { ...spec.engine, name: 'custom' as const } : spec.engine;
   const written = spelled.map((one): ReportLine => ({ outcome: 'taken', from: one.written, to: 'layout' }));

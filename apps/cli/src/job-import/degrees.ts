@@ -34,15 +34,14 @@ const STRATEGIES: Readonly<Record<string, number>> = {
   false: 2,
 };
 
+/** Strategies that shard within a node and replicate over nodes. */
+const HYBRID = /^(?:4|5|hybrid|_?hybrid_shard(?:_zero2)?)$/i;
+
 type Numbers = { readonly [Field in DegreeField]?: number };
 
 /** The layout of so many ranks, as the spelled degrees divide them. Of two spellings of one field the last counts, as it does for the program. */
-export function readLayout(
-  spelled: readonly SpelledDegree[],
-  ranks: number,
-  before: ReadLayout['problems'] = [],
-): ReadLayout {
-  const problems = [...before];
+export function readLayout(spelled: readonly SpelledDegree[], ranks: number, ranksPerNode?: number): ReadLayout {
+  const problems: { from: string; why: string; todo: string }[] = [];
   const numbers: { [Field in DegreeField]?: number } = {};
   for (const one of spelled) {
     const number = numberOf(one);
@@ -74,8 +73,21 @@ export function readLayout(
     dataParallelDegree: ranks / product,
   };
   checkDataDegree(numbers, dense.dataParallelDegree, problems);
-  const parts = legalParts(dense, partsOf(numbers, dense.dataParallelDegree * context), problems);
+  const sharers = dense.dataParallelDegree * context;
+  const parts = legalParts(
+    dense,
+    partsOf({ ...(product === 1 ? hybridShard(spelled, ranks, ranksPerNode) : {}), ...numbers }, sharers),
+    problems,
+  );
   return { layout: { ...dense, ...parts }, isBeyondDegrees: Object.keys(parts).length > 0, problems };
+}
+
+/** PyTorch shards by the ranks of a node if a hybrid strategy is given no mesh. */
+function hybridShard(spelled: readonly SpelledDegree[], ranks: number, ranksPerNode: number | undefined): Numbers {
+  const [, strategy = ''] = /^["'\s]*(\w+)/.exec(spelled.findLast(({ field }) => field === 'fsdp')?.value ?? '') ?? [];
+  const isMesh = spelled.some(({ field }) => field === 'shard' || field === 'replicate');
+  if (ranksPerNode === undefined || isMesh || !HYBRID.test(strategy)) return {};
+  return ranksPerNode < ranks && ranks % ranksPerNode === 0 ? { shard: ranksPerNode } : {};
 }
 
 const FIELD_NAMES: Readonly<Record<DegreeField, string>> = {

@@ -71,7 +71,13 @@ export function gangJob(gang: Gang, options: ImportOptions, report: ImportReport
   );
   const variables = [...set, ...env].map((one) => ({ ...one, value: withMovedPaths(one.value, moved) }));
   const from = pod.command.isThere ? pod.command.path : 'command';
-  const read = importedEngine({ words: command, variables, ranks: gang.nodes * ranksPerPod, from });
+  const read = importedEngine({
+    words: command,
+    variables,
+    ranks: gang.nodes * ranksPerPod,
+    ranksPerNode: ranksPerPod,
+    from,
+  });
   const { name: engine, ...started } = read.engine;
   report.add(...read.lines, ...program.notes.map((note) => ({ outcome: 'left', ...note }) as const));
   reportLayout(gang, read, ranksPerPod, report);
@@ -85,6 +91,7 @@ export function gangJob(gang: Gang, options: ImportOptions, report: ImportReport
   );
   const place = placeOf(metadata, report);
   const runtime = runtimeOfPod(pod, { name, namespace: place.namespace }, report);
+  reportPullSecrets(pod, place.namespace, report);
   const job = validJob({
     name,
     ...place,
@@ -195,6 +202,20 @@ function programOf(
     args.items().length > 0 && /^-[a-z]*c$/.test(words.at(command.items().length - 1) ?? '') ? args.path : command.path,
     new Map(env.map(({ name, value }) => [name, value])),
   );
+}
+
+/** Pods pull images by the service account of the namespace. */
+function reportPullSecrets({ parts }: PodView, namespace: string | undefined, report: ImportReport): void {
+  for (const { spec } of parts) {
+    const secrets = spec.at('imagePullSecrets');
+    const names = secrets.items().flatMap((one) => one.at('name').text() ?? []);
+    if (names.length === 0) continue;
+    const patch = JSON.stringify({ imagePullSecrets: names.map((one) => ({ name: one })) });
+    report.left(secrets, {
+      why: 'pods of a job use the service account "default" of the namespace',
+      todo: `let it have them, if it does not yet: kubectl ${namespace === undefined ? '' : `-n ${namespace} `}patch serviceaccount default -p '${patch}'`,
+    });
+  }
 }
 
 /** Ranks per pod: as torchrun's options say, else one per GPU; and what that means for the program. */

@@ -16,6 +16,7 @@ export interface ImportedProgram {
   readonly words: readonly string[];
   readonly variables: Variables;
   readonly ranks: number;
+  readonly ranksPerNode?: number;
   /** Where the program stands in what is imported. */
   readonly from: string;
 }
@@ -31,10 +32,10 @@ export interface ImportedEngine {
 const MAX_COMMAND = 64;
 
 /** Reads a program. */
-export function importedEngine({ words, variables, ranks, from }: ImportedProgram): ImportedEngine {
+export function importedEngine({ words, variables, ranks, ranksPerNode, from }: ImportedProgram): ImportedEngine {
   const tokens = tokensOf(words, variables);
   const spelled = [...degreesOfVariables(variables), ...spelledDegrees(tokens)];
-  const { layout, isBeyondDegrees, problems } = readLayout(spelled, ranks);
+  const { layout, isBeyondDegrees, problems } = readLayout(spelled, ranks, ranksPerNode);
   const name = isBeyondDegrees ? 'custom' : 'command';
   const written = isBeyondDegrees ? words.map(withoutPlaceholders) : words;
   const [command, args] = [written.slice(0, MAX_COMMAND), written.slice(MAX_COMMAND)];

@@ -3,9 +3,10 @@ import { JobCreate, plainSecrets, type TrainingJobSpecInput } from '@coxswain/ap
 import { z } from 'zod';
 import { isRendezvous } from './environment.ts';
 import { ImportError } from './import-error.ts';
-import { importedEngine } from './imported-engine.ts';
+import { importedEngine, tokensOf } from './imported-engine.ts';
 import { IMAGE_TO_NAME, type ImportedJob } from './imported-job.ts';
 import type { ReportLine } from './import-report.ts';
+import { nodePathLines } from './node-paths.ts';
 import type { RankProgram } from './program.ts';
 import { shownLayout } from './shown-layout.ts';
 import type { WrittenJob } from './written-job.ts';
@@ -19,6 +20,8 @@ export interface LaunchOptions {
   readonly nodes?: number;
   /** Path of the file, for files that the program itself reads. */
   readonly file?: string;
+  /** The document in another file, by its path as the imported file writes it; undefined if it cannot be read. */
+  readonly readBeside?: (path: string) => unknown;
   /** The program, where the file only configures it. */
   readonly program?: string;
 }
@@ -46,7 +49,7 @@ export function launchedJob(launch: Launch, options: LaunchOptions, lines: reado
   const words =
     directory === undefined ? program.words : ['sh', '-c', 'cd "$0" && exec "$@"', directory, ...program.words];
   refuseCredentials(words, from);
-  const read = importedEngine({ words, variables: env, ranks: nodes * ranksPerNode, from });
+  const read = importedEngine({ words, variables: env, ranks: nodes * ranksPerNode, ranksPerNode, from });
   const { name: engine, ...started } = read.engine;
   const job: WrittenJob = {
     name,
@@ -83,15 +86,48 @@ export function launchedJob(launch: Launch, options: LaunchOptions, lines: reado
       to: shownLayout(read.layout),
       why: 'the product of the degrees is the number of GPUs',
     },
-    ...env.map((one): ReportLine => ({ outcome: 'taken', from: `${one.name}=…`, to: `engine.env ${one.name}` })),
+    ...env.map(variableLine),
     ...secrets,
     ...lines,
     ...networkLines(nodes, env),
     ...read.lines,
+    ...scriptLines(program, words),
+    ...nodePathLines(words, env, program.notes),
     ...program.notes.map((note): ReportLine => ({ outcome: 'left', ...note })),
     ...(launcher?.ignored ?? []).map(({ option, why }): ReportLine => ({ outcome: 'left', from: option, why })),
   ];
   return { job, report: inOrder(report) };
+}
+
+/** Names that a pod without the network of its node has as well, and lists of what is excluded. */
+const IN_EVERY_POD = /(?:^=?|,)eth0?(?:,|$)|^\^/;
+
+/** A variable is taken over as it is; the name of a network interface of the nodes is to be checked. */
+function variableLine({ name, value }: Variable): ReportLine {
+  const taken = { outcome: 'taken', from: `${name}=…`, to: `engine.env ${name}` } as const;
+  if (!/_SOCKET_IFNAME$/.test(name) || IN_EVERY_POD.test(value)) return taken;
+  return {
+    ...taken,
+    outcome: 'changed',
+    from: `${name}=${value}`,
+    why: `pods usually have the interface eth0; they have ${value} only if a runtime gives it to them, and otherwise NCCL and Gloo find no interface`,
+    todo: `remove ${name} from engine.env if the runtime of your cluster sets it or does not give ${value} to pods`,
+  };
+}
+
+/** A script that is named by a relative path lay on the nodes if nothing named a container image. */
+function scriptLines({ image }: RankProgram, words: readonly string[]): readonly ReportLine[] {
+  const script = tokensOf(words, []).find((word) => /^[\w.][\w./-]*\.py$/.test(word));
+  if (image !== undefined || script === undefined) return [];
+  return [
+    {
+      outcome: 'changed',
+      from: script,
+      to: 'engine.command',
+      why: 'no container image is named beside it, so it lay on the nodes; a pod looks for it in the working directory of its image',
+      todo: `see that the image has ${script} there, with what it imports`,
+    },
+  ];
 }
 
 /** Nodes of the old system gave their network to every process; pods have it by a runtime. */

@@ -1,5 +1,6 @@
 /** Programs other than torchrun that start the ranks of a job, and what their options say of it. */
 import { accelerateVariables, type AccelerateSettings } from './accelerate.ts';
+import { CLAIMS_INSTEAD } from './node-paths.ts';
 import { literal, baseName, type TorchrunOptions } from './torchrun.ts';
 import type { ShellWord } from './shell-words.ts';
 
@@ -128,7 +129,7 @@ function accelerateLaunch(words: readonly ShellWord[]): Launched {
             {
               from: `--config_file ${config}`,
               why: 'accelerate launch turned this file into variables, and the file is not part of what was imported',
-              todo: `run coxswain import ${baseName(config)} with the file itself, and take its engine.env and layout over`,
+              todo: `run coxswain import ${baseName(config)} --program 'PROGRAM ARGUMENTS', with the file itself: the job then has its variables and its layout`,
             },
           ],
   };
@@ -262,7 +263,7 @@ function srunLaunch(words: readonly ShellWord[]): Launched {
             {
               from: `--container-mounts ${mounts}`,
               why: 'pods do not mount directories of nodes',
-              todo: 'put what is read into a PersistentVolumeClaim and name it in data.claimName (/coxswain/data); name one for saves in checkpoint.claimName (/coxswain/checkpoints); correct the paths in engine.command',
+              todo: CLAIMS_INSTEAD,
             },
           ],
   };
@@ -294,7 +295,7 @@ function containerLaunch(words: readonly ShellWord[], starter: string): Launched
             {
               from: `--bind ${mounts.join(',')}`,
               why: 'pods do not mount directories of nodes',
-              todo: 'put what is read into a PersistentVolumeClaim and name it in data.claimName; name one for saves in checkpoint.claimName',
+              todo: CLAIMS_INSTEAD,
             },
           ],
   };

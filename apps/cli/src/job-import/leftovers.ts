@@ -25,7 +25,10 @@ const ADVICE: readonly (readonly [RegExp, Advice])[] = [
       todo: 'name the class of that priority in spec.priorityClassName',
     },
   ],
-  [/\.labels\["(?:kueue|volcano|scheduling|kai|train)[^"]*"\]$/, { why: 'Coxswain admits jobs itself' }],
+  [
+    /\.labels\["(?:kueue|volcano|scheduling|kai|train)[^"]*"\]$/,
+    { why: 'Coxswain schedules its jobs itself, beside that queue' },
+  ],
   [/\.labels(?:\.[^.]+|\["[^"]*"\])$/, { why: 'its prefix or its value is none that a job may have' }],
   // Of a run.
   [

@@ -1,7 +1,7 @@
 /** Finds the program of one rank in a container's command. Launchers that start several ranks are removed: Coxswain starts each rank itself. */
 import { isRendezvous } from './environment.ts';
 import { ImportError } from './import-error.ts';
-import { launchOfScript, type ScriptLaunch } from './script-launch.ts';
+import { launchOfScript, shellOfPod, type ScriptLaunch } from './script-launch.ts';
 import { readLauncher, type Launched } from './launchers.ts';
 import type { ProgramNote } from './program-note.ts';
 import { shellText } from './shell-script.ts';
@@ -267,7 +267,13 @@ function launchedProgram(launch: ScriptLaunch, where: string, known: ReadonlyMap
   const given = ofProgram ?? launch.directory;
   const isKnown = given === undefined || shellText(given) === given;
   const directory = isKnown ? given : undefined;
-  const notes = [...launch.notes, ...program.notes, ...launch.notesOf(program.words)];
+  const inner = scriptIn(program.words);
+  const ofShell = inner === undefined ? undefined : shellOfPod(inner.script, env);
+  const words =
+    ofShell === undefined
+      ? program.words
+      : program.words.map((word) => (word === inner?.script ? ofShell.script : word));
+  const notes = [...launch.notes, ...program.notes, ...launch.notesOf(program.words), ...(ofShell?.notes ?? [])];
   return {
     ...rest,
     ...(program.launcher === undefined
@@ -278,7 +284,7 @@ function launchedProgram(launch: ScriptLaunch, where: string, known: ReadonlyMap
             ignored: program.launcher.ignored.map((one) => ({ ...one, option: shellText(one.option) })),
           },
         }),
-    words: launch.asCommand(program.words),
+    words: launch.asCommand(words),
     env,
     notes: [
       ...notes.map((note) => ({ ...note, from: shellText(note.from) })),

@@ -173,6 +173,11 @@ function readVolumes(spec: Source, container: Source, found: Found): void {
     const isShared = used.some((mount) => mount.at('mountPath').text() === '/dev/shm');
     const kind = OF_A_RUNTIME.find((one) => volume.at(one).isThere);
     const isOfSidecar = beside.includes(name) && volume.at('emptyDir').isThere;
+    // The job mounts the claim into the trainer, at a path and by a volume of its own.
+    if (beside.includes(name) && volume.at('persistentVolumeClaim').isThere) {
+      found.lists.volumes.push(volume.value);
+      found.fields.push({ source: volume, to: 'volumes, for the containers beside the trainer', isNetwork: false });
+    }
     if (isShared || (kind === undefined && !isOfSidecar)) continue;
     const isNetwork =
       IS_NETWORK.test(volume.at('hostPath', 'path').text() ?? '') || (isOfSidecar && IS_NETWORK.test(name));

@@ -3,6 +3,7 @@ import { ObjectName } from '@coxswain/api-types';
 import { ImportError } from './import-error.ts';
 import type { ReportLine } from './import-report.ts';
 import { tokensOf } from './imported-engine.ts';
+import { withLaunchFile } from './launch-file.ts';
 import { launchedJob, type LaunchOptions } from './launched-job.ts';
 import type { ImportedJob } from './imported-job.ts';
 import { asMaxRuntime, secondsOfSlurm } from './run-limits.ts';
@@ -97,7 +98,10 @@ export function importBatchScript(text: string, options: LaunchOptions = {}): Im
     ...given('SLURM_CPUS_PER_TASK', value('cpus-per-task')),
     ...given('SLURM_JOB_NAME', value('job-name')),
   ]);
-  const read = programOfScript(text, known, 'the script');
+  const { program: read, lines: ofFile } = withLaunchFile(
+    programOfScript(text, known, 'the script'),
+    options.readBeside,
+  );
   const image = read.image ?? value('container-image');
   const program = image === undefined ? read : { ...read, image };
   const gang = gangOf({ program, nodes, perNode, value });
@@ -113,7 +117,7 @@ export function importBatchScript(text: string, options: LaunchOptions = {}): Im
       from: 'the script',
     },
     options,
-    [...gang.lines, ...directives.map((one) => lineOf(one, gang))],
+    [...gang.lines, ...directives.map((one) => lineOf(one, gang)), ...ofFile],
   );
 }
 

@@ -189,26 +189,51 @@ function noteOf({ words, hereDocument, joinedBy }: ScriptCommand): readonly Prog
 
 /** Variables and commands in the program's own words that only the running shell knows. */
 function unknownNotes(words: readonly string[]): readonly ProgramNote[] {
-  return [...new Set(words.flatMap(unknownsIn))].flatMap((name): ProgramNote[] => {
-    const instead = replacementOf(name);
-    if (isRendezvous(name)) return [];
-    if (instead !== undefined && /^[A-Z_]+$/.test(instead))
-      return [
-        {
-          from: `$${name}`,
-          why: `in the words of the program it is $${instead} now, which Coxswain sets for each rank`,
-        },
-      ];
+  return [...new Set(words.flatMap(unknownsIn))].flatMap(unknownNote);
+}
+
+function unknownNote(name: string): readonly ProgramNote[] {
+  const instead = replacementOf(name);
+  if (isRendezvous(name)) return [];
+  if (instead !== undefined && /^[A-Z_]+$/.test(instead))
     return [
       {
-        from: name.startsWith('$') ? name.slice(0, 120) : `$${name}`,
-        why: 'the script does not set it, so its value is not known here',
-        todo: name.startsWith('$')
-          ? 'every rank would run this command in its pod; write what it stands for into engine.command'
-          : `write its value into engine.command${/^\d/.test(name) ? '' : `, or set ${name} in engine.env`}`,
+        from: `$${name}`,
+        why: `in the words of the program it is $${instead} now, which Coxswain sets for each rank`,
       },
     ];
+  return [
+    {
+      from: name.startsWith('$') ? name.slice(0, 120) : `$${name}`,
+      why: 'the script does not set it, so its value is not known here',
+      todo: name.startsWith('$')
+        ? 'every rank would run this command in its pod; write what it stands for into engine.command'
+        : `write its value into engine.command${/^\d/.test(name) ? '' : `, or set ${name} in engine.env`}`,
+    },
+  ];
+}
+
+const SHELL_VARIABLE = /\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})/g;
+const OF_EVERY_SHELL = ['HOME', 'PATH', 'PWD', 'HOSTNAME', 'RANDOM', 'SECONDS', 'UID', 'PYTHONPATH', 'LD_LIBRARY_PATH'];
+
+/** A script that the program's own shell runs, with variables of the old launcher replaced, and lines about variables that nothing sets in a pod. */
+export function shellOfPod(
+  script: string,
+  env: readonly { readonly name: string }[],
+): { readonly script: string; readonly notes: readonly ProgramNote[] } {
+  const replaced = script.replaceAll(SHELL_VARIABLE, (whole, plain?: string, braced?: string) => {
+    const name = plain ?? braced ?? '';
+    const instead = replacementOf(name);
+    return instead !== undefined && /^[A-Z_]+$/.test(instead) ? whole.replace(name, instead) : whole;
   });
+  const set = new Set([...env.map(({ name }) => name), ...OF_EVERY_SHELL]);
+  const expanded = script.replaceAll(/'[^']*'/g, '');
+  const names = [...expanded.matchAll(SHELL_VARIABLE)].map(([, plain, braced]) => plain ?? braced ?? '');
+  const left = [...new Set(names)].filter((name) => {
+    const isSet = new RegExp(String.raw`\b${name}=|\b(?:for|read)\s+${name}\b`).test(script);
+    return !isSet && !set.has(name) && !name.startsWith('COXSWAIN_');
+  });
+  return { script: replaced, notes: left.flatMap(unknownNote) };
 }
 
 /** The words as a command; with a shell before them where a variable is left in one. */

@@ -37,7 +37,7 @@ export function importTorchrunLine(
   const nodes = nodesOf(program);
   const ranksPerPod = ranksOf(program, options, nodes.count);
   const ranks = nodes.count * ranksPerPod;
-  const read = importedEngine({ words, variables: env, ranks, from: 'the line' });
+  const read = importedEngine({ words, variables: env, ranks, ranksPerNode: ranksPerPod, from: 'the line' });
   const { name: engine, ...started } = read.engine;
   const restarts = restartsOf(program);
   const job: WrittenJob = {
