@@ -42,6 +42,17 @@ describe('nodes are held first for', () => {
       [waiting('small', 8, 8), waiting('later', 512, 0.9), waiting('large', 512, 1.1)],
       ['large', 'small', 'later'],
     ],
+    [
+      'a job that has waited for more than four days, before any larger one',
+      [waiting('large', 1_024, 95), waiting('small', 8, 97)],
+      ['small', 'large'],
+    ],
+    [
+      'of two that have waited for more than four days, that of the namespace with fewer turns',
+      [waiting('often', 8, 200), waiting('seldom', 8, 120, { namespace: 'y' })],
+      ['seldom', 'often'],
+      { x: [started(8, 100), started(8, 50), started(8, 0)] },
+    ],
     ['a higher priority', [waiting('old', 512, 9), waiting('urgent', 8, 1, { priority: 5 })], ['urgent', 'old']],
     [
       'the job for which nodes are held already',

@@ -33,27 +33,34 @@ const BEFORE_A_TURN = 0.5;
 const TURNS_KEPT = 16;
 /** Each job counts as one that asked a minute earlier, so that of two jobs that have just asked the larger goes first. */
 const ASKED_EARLIER_MS = 60_000;
+/**
+ * A job that has waited longer goes before all that have not, however large they are: in simulated months, jobs of 16 of 512 nodes waited more than a week
+ * behind larger ones. Of several such jobs, that of the namespace with fewer turns goes first.
+ */
+const LONG_WAIT_MS = 96 * 3_600_000;
 /** More GPUs than this multiple of the smallest waiting job give no more weight, so that no job waits more than eight times as long as another for its size. */
 const MOST_TIMES_LARGER = 64;
 
 /**
- * Orders waiting jobs as nodes are held for them: priority, then jobs for which nodes are held already, then by the time that they have waited times
- * the square root of their GPUs. The more nodes a job needs at the same time, the less likely it is to start without a reservation.
+ * Orders waiting jobs as nodes are held for them: priority, then jobs for which nodes are held already, then those that have waited for four days, then
+ * by the time that they have waited times the square root of their GPUs. The more nodes a job needs at the same time, the less likely it is to start without a reservation.
  */
 export function inPromiseOrder<Job extends WaitingJob>(
   jobs: readonly Job[],
   { nowMs, starts }: { readonly nowMs: number; readonly starts: ServedStarts },
 ): readonly Job[] {
   const mostGpus = MOST_TIMES_LARGER * jobs.reduce((least, { gpus }) => Math.min(least, gpus), Infinity);
-  const weighed = jobs.map((job) => ({
-    job,
-    weight: countedMs(job, nowMs, starts.get(job.namespace) ?? []) * Math.sqrt(Math.min(job.gpus, mostGpus)),
-  }));
+  const weighed = jobs.map((job) => {
+    const isOverdue = nowMs - job.sinceMs > LONG_WAIT_MS;
+    const size = isOverdue ? 1 : Math.sqrt(Math.min(job.gpus, mostGpus));
+    return { job, isOverdue, weight: countedMs(job, nowMs, starts.get(job.namespace) ?? []) * size };
+  });
   return weighed
     .toSorted(
       (one, other) =>
         other.job.priority - one.job.priority ||
         compareText(one.job.promisedAt ?? LAST, other.job.promisedAt ?? LAST) ||
+        Number(other.isOverdue) - Number(one.isOverdue) ||
         other.weight - one.weight ||
         one.job.sinceMs - other.job.sinceMs,
     )
