@@ -5,7 +5,7 @@ import { usageOf, type Usage } from './process-usage.ts';
 
 const LEASE_PATH = `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases/coxswain-operator`;
 const LEASE_LOOK_MS = 200;
-/** How often a leader renews its lease unless it is told otherwise. */
+/** How often a leader renews its lease unless an option says otherwise. */
 const RETRY_PERIOD_MS = 1_500;
 
 /** The operator as a process, and what can be measured of it from outside. */

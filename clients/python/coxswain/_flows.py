@@ -117,7 +117,7 @@ def is_over(job: types.Job) -> bool:
 
 
 def require_state(state: str) -> None:
-    """Raises ValueError for a word that is not a state: nobody would reach it."""
+    """Raises ValueError for a word that is not a state: no job would reach it."""
     from . import types
 
     states = get_args(get_type_hints(types.Job)["state"])

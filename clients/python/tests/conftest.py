@@ -25,7 +25,7 @@ class Server:
     def answer(self, request: httpx.Request) -> httpx.Response:
         self.asked.append(request)
         if not self.answers:
-            raise AssertionError(f"nobody answers {request.method} {request.url}")
+            raise AssertionError(f"no answer is prepared for {request.method} {request.url}")
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer

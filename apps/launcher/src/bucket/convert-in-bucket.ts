@@ -104,7 +104,7 @@ async function publishedBefore(
     }
     if (!files.has(MANIFEST_FILE)) return undefined;
     const made = await manifestSha256(bucket, target);
-    // A published save of which files are gone was damaged later: a conversion does not repair it.
+    // A published save whose files are gone was damaged later: a conversion does not repair it.
     if (made === undefined || !(await hasSave(bucket, { folder: target, manifestSha256: made })))
       throw new TargetUnusable(`${place} lacks files that its ${MANIFEST_FILE} lists. Delete it.`);
     // Of a pod that was killed after its manifest was written.

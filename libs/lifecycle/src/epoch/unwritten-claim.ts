@@ -7,7 +7,7 @@ import type { JobRecord } from '../record/job-record.ts';
 
 /**
  * The claimed placement as this process holds it. undefined: it exists, or another process chose it. It is not searched again: other victims may be cheaper by now,
- * and nobody was asked yet.
+ * and no job was asked yet.
  */
 export function unwrittenClaim(record: JobRecord, facts: Facts): UnwrittenPlacement | undefined {
   const claim = standingClaim(record);

@@ -208,7 +208,7 @@ describe('a claim', () => {
     expectMadeRoomOnce(town);
   });
 
-  it('of which a node is lost ends, and the nodes that are left are found', () => {
+  it('ends if one of its nodes is lost, and the nodes that are left are found', () => {
     const town = new PriorityTown(
       [
         { name: 'low', className: 'low' },

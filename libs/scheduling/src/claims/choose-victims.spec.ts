@@ -267,8 +267,8 @@ describe('no job makes room', () => {
     [
       'beside other claims, if they take more than a tenth of the GPUs together',
       {
-        gangs: [aGang('one', ['a0', 'a1', 'a2']), aGang('told', ['a3'])],
-        about: { standing: standing('other', 'told') },
+        gangs: [aGang('one', ['a0', 'a1', 'a2']), aGang('asked', ['a3'])],
+        about: { standing: standing('other', 'asked') },
       },
       'other jobs make room already, and together they may give up at most 10 % of the GPUs.',
     ],

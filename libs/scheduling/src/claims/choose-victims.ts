@@ -27,7 +27,7 @@ export function* choosingVictims(question: ClaimQuestion): ChoosingVictims {
   if (startWithout === undefined)
     return none('nodes are held for another job of its priority first, and only for the first in line jobs make room.');
   const candidates = candidatesOf(question);
-  if (candidates.gangs.length === 0) return none(nobodyMay(gangs.length, candidates));
+  if (candidates.gangs.length === 0) return none(whyNoCandidate(gangs.length, candidates));
   const mostGpus = mostGpusOf(question);
   const { best, couldFit } = yield* searchVictims(question, candidates.gangs, mostGpus);
   if (best === undefined) return none(couldFit ? overLimit(question) : notEnough(candidates));
@@ -72,7 +72,7 @@ function none(why: string): ClaimChoice {
   return { kind: 'none', reason: `No job makes room: ${why}` };
 }
 
-function nobodyMay(count: number, candidates: Candidates): string {
+function whyNoCandidate(count: number, candidates: Candidates): string {
   if (count === 0) return 'no other job runs.';
   return `of ${count} running ${count === 1 ? 'job' : 'jobs'} ${describeOthers(candidates)}.`;
 }

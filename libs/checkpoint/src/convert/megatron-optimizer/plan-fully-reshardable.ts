@@ -83,7 +83,7 @@ function degreesOf({ facts }: SavedState): { readonly tensor: number; readonly p
   return { tensor, pipeline };
 }
 
-/** Parameters of which no layer spec here says where they are registered, and dtypes that are not compared. */
+/** Parameters whose place of registration no layer spec here says, and dtypes that are not compared. */
 function strangers(weights: readonly SavedTensor[]): readonly string[] {
   const inLayers = new Set(REGISTRATION_ORDERS.flatMap(({ layer }) => layer));
   const outside = new Set<string>([...BEFORE_LAYERS, ...BEHIND_LAYERS]);
@@ -190,7 +190,7 @@ function runLength(box: Box, shape: readonly number[], index: readonly number[])
   for (let dim = shape.length - 1; dim >= 0; dim--) {
     passed += ((index[dim] ?? 0) - (box.offsets[dim] ?? 0)) * inner;
     inner *= box.sizes[dim] ?? 1;
-    // Beyond a dim of which the box has a part, the tensor goes on elsewhere.
+    // Beyond a dim that the box has only in part, the tensor continues elsewhere.
     if (box.sizes[dim] !== shape[dim]) break;
   }
   return Math.max(1, inner - passed);
