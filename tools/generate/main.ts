@@ -39,9 +39,9 @@ export function generatedFiles(): ReadonlyMap<string, string> {
 }
 
 /** Paths whose committed content differs from what would be generated now. */
-export function driftedFiles(): readonly string[] {
+export function driftedFiles(files = generatedFiles()): readonly string[] {
   const drifted: string[] = [];
-  for (const [path, content] of generatedFiles()) {
+  for (const [path, content] of files) {
     const absolute = resolve(root, path);
     if (!existsSync(absolute) || readFileSync(absolute, 'utf8') !== content) drifted.push(path);
   }
@@ -49,7 +49,8 @@ export function driftedFiles(): readonly string[] {
 }
 
 if (import.meta.main) {
-  const drifted = driftedFiles();
+  const files = generatedFiles();
+  const drifted = driftedFiles(files);
   if (process.argv.includes('--check')) {
     if (drifted.length > 0) {
       console.error(
@@ -59,7 +60,6 @@ if (import.meta.main) {
     }
     console.log('Generated files are up to date.');
   } else {
-    const files = generatedFiles();
     for (const path of drifted) {
       const absolute = resolve(root, path);
       mkdirSync(dirname(absolute), { recursive: true });

@@ -9,8 +9,8 @@ import type { JobRecord } from '../record/job-record.ts';
 import { unwrittenClaim } from './unwritten-claim.ts';
 
 /**
- * Running jobs are asked from the write on that records `Asking`, which follows the creation of the Placement. A claim that ends takes nothing back: who
- * was asked stops, and keeps the right to return to its nodes.
+ * Running jobs are asked from the write on that records `Asking`, which follows the creation of the Placement. A claim that ends takes nothing back: a job
+ * that stops already goes on stopping.
  */
 export function recordClaim(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const claim = standingClaim(record);
