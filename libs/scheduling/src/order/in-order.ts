@@ -8,8 +8,8 @@ import { waitingSince } from './waiting-jobs.ts';
 export type Servings = ReadonlyMap<string, number>;
 
 /**
- * Waiting jobs in the order of their turn: priority, then jobs for which nodes are held, then namespaces in turn, then those of one node, then age. `promisedAt`: RFC 3339,
- * since when nodes are held for the job, which the scheduler knows before status records it.
+ * Waiting jobs in the order of their turn: priority, then jobs for which nodes are held, then namespaces in turn, then those of one node, then age.
+ * `promisedAt`: RFC 3339, since when nodes are held for the job, which the scheduler knows before status records it.
  */
 export function inOrder(
   waiting: readonly TrainingJob[],

@@ -27,7 +27,8 @@ export type ServedStarts = ReadonlyMap<string, readonly ServedStart[]>;
 const LIKE = 0.5;
 /**
  * Waiting before a turn of the namespace counts less than waiting since: this share of it, and after two turns this share of this share. So a tenant with
- * any number of waiting gangs has a weight of at most twice the time between two of its turns, and a job of another tenant passes it.
+ * any number of waiting gangs has a weight of at most twice the time between two of its turns, and a job of another tenant passes it: after four days
+ * at the latest ({@link LONG_WAIT_MS}), because until then gangs of any tenant that have waited longer go first.
  */
 const BEFORE_A_TURN = 0.5;
 const TURNS_KEPT = 16;
@@ -38,12 +39,13 @@ const ASKED_EARLIER_MS = 60_000;
  * behind larger ones. Of several such jobs, that of the namespace with fewer turns goes first.
  */
 const LONG_WAIT_MS = 96 * 3_600_000;
-/** More GPUs than this multiple of the smallest waiting job give no more weight, so that no job waits more than eight times as long as another for its size. */
+/** More GPUs than this multiple of those of the smallest waiting job give no more weight: size multiplies the waiting time by at most eight. */
 const MOST_TIMES_LARGER = 64;
 
 /**
  * Orders waiting jobs as nodes are held for them: priority, then jobs for which nodes are held already, then those that have waited for four days, then
- * by the time that they have waited times the square root of their GPUs. The more nodes a job needs at the same time, the less likely it is to start without a reservation.
+ * by the time that they have waited times the square root of their GPUs. The more nodes a job needs at the same time, the less likely it is to start
+ * without a reservation.
  */
 export function inPromiseOrder<Job extends WaitingJob>(
   jobs: readonly Job[],
