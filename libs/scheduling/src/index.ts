@@ -31,6 +31,7 @@ export {
   podClassName,
   podClassOf,
   type PriorityClassFacts,
+  priorityClassFacts,
   priorityOf,
 } from './order/priority.ts';
 export { isLongSearch } from './capacity/long-search.ts';

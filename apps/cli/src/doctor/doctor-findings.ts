@@ -1,6 +1,13 @@
 /** What does a cluster lack so that jobs wait in the right order, and start? Pure. */
 import { FABRIC_NAME, FINAL_JOB_STATES, isSystemPriorityClass } from '@coxswain/api-types';
-import { gpusOfQuota, podClassName, podClassOf, type PriorityClassFacts, type QuotaObject } from '@coxswain/scheduling';
+import {
+  gpusOfQuota,
+  podClassName,
+  podClassOf,
+  priorityClassFacts,
+  type PriorityClassFacts,
+  type QuotaObject,
+} from '@coxswain/scheduling';
 import { formatCount } from '@coxswain/units';
 
 /** What is read of an object of any kind. The cluster may hold anything, so each field may be missing. */
@@ -91,7 +98,7 @@ function ofFabric(fabrics: DoctorObjects['Fabric']): readonly DoctorFinding[] {
 /** Classes that unfinished jobs name, and those that have a class for pods already. */
 function ofClasses(jobs: readonly ReadObject[], objects: DoctorObjects['PriorityClass']): readonly DoctorFinding[] {
   if (typeof objects === 'string') return [];
-  const classes = objects.map(factsOf);
+  const classes = objects.map(priorityClassFacts);
   const users = Map.groupBy(
     jobs.filter((job) => !hasEnded(job)).flatMap((job) => nameOfClass(job.spec) ?? []),
     (name) => name,
@@ -186,13 +193,4 @@ function hasEnded({ status }: ReadObject): boolean {
 
 function isWaiting({ status }: ReadObject): boolean {
   return ['Queued', 'Restarting', undefined].includes(status?.['state'] as string | undefined);
-}
-
-function factsOf({ metadata, value, globalDefault, preemptionPolicy }: ReadObject): PriorityClassFacts {
-  return {
-    name: metadata.name,
-    value: typeof value === 'number' ? value : 0,
-    isDefault: globalDefault === true,
-    neverPreempts: preemptionPolicy === 'Never',
-  };
 }

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { Document, parse } from 'yaml';
+import { Document } from 'yaml';
 import { CliError } from '../cli-error.ts';
+import { readDocument } from '../files/read-document.ts';
 import { ImportError } from '../job-import/import-error.ts';
 import { importFile } from './import-file.ts';
 import { RECOGNISED } from '../job-import/import-job.ts';
@@ -107,11 +108,11 @@ function inPlainWords<T>(source: string, action: () => T): T {
   }
 }
 
-/** Reads documents that an imported script names by a path: relative ones from the folder of the script. */
+/** Reads documents that an imported script names by a path: relative ones from the folder of the script. undefined: there is none of at most 2 MiB. */
 function readerBeside(file: string): (path: string) => unknown {
   return (path) => {
     try {
-      return parse(readFileSync(resolve(dirname(file), path), 'utf8')) as unknown;
+      return readDocument(resolve(dirname(file), path));
     } catch {
       return undefined;
     }

@@ -19,6 +19,22 @@ export interface PriorityClassFacts {
   readonly neverPreempts: boolean;
 }
 
+/** What priorities are resolved from, of a PriorityClass as the API server has it. A value that is no number counts as 0. */
+export function priorityClassFacts(object: {
+  readonly metadata: { readonly name: string };
+  readonly value?: unknown;
+  readonly globalDefault?: unknown;
+  readonly preemptionPolicy?: unknown;
+}): PriorityClassFacts {
+  const { metadata, value, globalDefault, preemptionPolicy } = object;
+  return {
+    name: metadata.name,
+    value: typeof value === 'number' ? value : DEFAULT_PRIORITY,
+    isDefault: globalDefault === true,
+    neverPreempts: preemptionPolicy === 'Never',
+  };
+}
+
 /** The class for jobs that name none; undefined: the cluster has none. Of several the API server takes the one with the smallest value. */
 export function defaultClass(classes: readonly PriorityClassFacts[]): PriorityClassFacts | undefined {
   return classes.filter(({ isDefault }) => isDefault).toSorted((one, other) => one.value - other.value)[0];
