@@ -71,20 +71,13 @@ export default tseslint.config(
         'error',
         { selector: 'ExportAllDeclaration', message: 'List what a module exports: `export *` hides its surface.' },
         {
-          selector:
-            "CallExpression[callee.object.name='jest'][callee.property.name=/^(mock|unstable_mockModule|doMock)$/]",
+          selector: "CallExpression[callee.object.name='vi'][callee.property.name=/^(mock|doMock)$/]",
           message: 'Inject the dependency instead of mocking a module.',
         },
         {
           selector:
             'CallExpression[callee.object.name=/^(it|test|describe)$/][callee.property.name=/^(skip|only|todo)$/]',
           message: 'A skipped test counts as green; fix or delete it.',
-        },
-        {
-          selector:
-            "CallExpression[callee.callee.property.name='each']:has(TSOptionalType) > :function > Identifier:last-child",
-          message:
-            'Where a row leaves this column out, Jest passes `done` and waits for it for ever: fill it in every row, or give it a default.',
         },
       ],
       'no-restricted-imports': ['error', { patterns: [APPS_ARE_PROGRAMS, INNER_FILES] }],

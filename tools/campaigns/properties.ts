@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROPERTY_SEED_VARIABLE, chanceSeed, propertySeed } from '../test/which-seed.ts';
-import { jestArguments } from '../test/parts.ts';
+import { unitTestArguments } from '../test/parts.ts';
 import { ROOT, runSupervised } from '../test/run-supervised.ts';
 
 /** What `npm run campaign` prints beside the name of this campaign. */
@@ -47,7 +47,7 @@ async function holdWith(seed: number, files: readonly string[]): Promise<boolean
   const exit = await runSupervised({
     name: `properties with seed ${seed}`,
     command: process.execPath,
-    args: jestArguments(['--maxWorkers=2', '--silent', '--reporters=summary', '--runTestsByPath', ...files]),
+    args: unitTestArguments(['--silent', '--reporter=dot', ...files]),
     env: { [PROPERTY_SEED_VARIABLE]: String(seed) },
   });
   return exit?.code === 0;

@@ -13,7 +13,7 @@ import { FIXTURES } from './fixtures.mjs';
 const WORKSPACES = '{apps,libs,dev,research}/*/package.json';
 /** The folders of TypeScript that are no workspaces. One file stands for them, because nx asks for files. */
 const FOLDERS_BESIDE = ['tools', 'research/planner-tools', 'e2e', 'migrations'];
-const FOLDERS_BESIDE_STAND_IN = 'jest.config.mjs';
+const FOLDERS_BESIDE_STAND_IN = 'vitest.unit.config.mjs';
 
 /** @type {import('nx/src/project-graph/plugins').CreateNodesV2} */
 export const createNodesV2 = [

@@ -18,7 +18,7 @@ type CreateNodes = (
 
 const [, createNodes] = createNodesV2 as readonly [string, CreateNodes];
 const manifests = globSync('{apps,libs,dev,research}/*/package.json', { cwd: ROOT });
-const nodes = createNodes([...manifests, 'jest.config.mjs'], undefined, { workspaceRoot: ROOT });
+const nodes = createNodes([...manifests, 'vitest.unit.config.mjs'], undefined, { workspaceRoot: ROOT });
 const projects = Object.assign({}, ...nodes.map(([, { projects }]) => projects)) as Readonly<Record<string, Project>>;
 const withTarget = (target: string): string[] =>
   Object.entries(projects)

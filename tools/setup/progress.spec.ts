@@ -1,4 +1,4 @@
-import { jest } from '@jest/globals';
+import { vi } from 'vitest';
 import { progressOn, type ProgressStream } from './progress.ts';
 
 const ERASED = '\r\x1b[K';
@@ -10,8 +10,8 @@ function stream(isTTY: boolean): { readonly lines: string[]; readonly out: Progr
 }
 
 describe('progress', () => {
-  beforeEach(() => jest.useFakeTimers());
-  afterEach(() => jest.useRealTimers());
+  beforeEach(() => vi.useFakeTimers());
+  afterEach(() => vi.useRealTimers());
 
   it('of a log tells every 20 s what each step says of itself, and how long it took', async () => {
     const { lines, out } = stream(false);
@@ -20,7 +20,7 @@ describe('progress', () => {
       note('from its own index');
       return finish.promise;
     });
-    jest.advanceTimersByTime(40_000);
+    vi.advanceTimersByTime(40_000);
     finish.resolve();
     await step;
 
@@ -38,13 +38,13 @@ describe('progress', () => {
     const first = Promise.withResolvers<void>();
     const second = Promise.withResolvers<void>();
     const steps = [progress.step('build etcd', () => first.promise), progress.step('PyTorch', () => second.promise)];
-    jest.advanceTimersByTime(500);
+    vi.advanceTimersByTime(500);
     first.resolve();
     await steps[0];
-    jest.advanceTimersByTime(500);
+    vi.advanceTimersByTime(500);
     second.resolve();
     await steps[1];
-    jest.advanceTimersByTime(5_000);
+    vi.advanceTimersByTime(5_000);
 
     expect(lines).toEqual([
       `${ERASED}  … build etcd (0.5 s) · PyTorch (0.5 s)`,

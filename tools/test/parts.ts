@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describeExit, findEnginePython, startPostgres } from '@coxswain/local-cluster';
 import { SHARED_POSTGRES_VARIABLE, usersVariable } from '@coxswain/test-harness';
 import { USUAL_PARTS, type SetupPart } from '../setup/ensure-setup.ts';
-import { crashesIn, describeCrashes, tallyOfJest, tallyOfJunit, total, type Tally } from './results.ts';
+import { tallyOfJunit, tallyOfReport, type Tally } from './results.ts';
 import { ROOT, runSupervised } from './run-supervised.ts';
 import { REPORT_VARIABLE } from './vitest-report.ts';
 
@@ -37,8 +37,6 @@ export interface Part {
   run(context: PartContext): Promise<Tally>;
 }
 
-/** More workers would fight over two cores, and tests with deadlines would lose. */
-const UNIT_WORKERS = 2;
 /** Of the PostgreSQL that test files share: each API of a test has up to 25, and some tests start three. */
 const SHARED_CONNECTIONS = 400;
 
@@ -57,7 +55,7 @@ export const FORMAT = commandPart('format', bin('prettier'), ['--check', '.', '-
 /** Generated files are those that their sources generate. */
 export const GENERATED = commandPart('generated files', process.execPath, ['tools/generate/main.ts', '--check']);
 /** `*.spec.ts`. */
-export const UNIT = jestPart();
+export const UNIT = unitPart();
 /** `*.itest.ts` of the API and the database: they need PostgreSQL, which they share. */
 export const DATABASE_TESTS = vitestPart({
   name: 'integration-database',
@@ -146,12 +144,6 @@ export function integrationFiles(choice: Choice): string[] {
   return INTEGRATION.flatMap((part) => chosenFiles(part, choice)).sort();
 }
 
-/** The arguments of Node under which Jest runs unit tests, with Jest's own `options`. */
-export function jestArguments(options: readonly string[]): string[] {
-  const node = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
-  return [...node, join(ROOT, 'node_modules/jest/bin/jest.js'), ...options];
-}
-
 function commandPart(name: string, command: string, args: readonly string[]): Part {
   return {
     name,
@@ -166,42 +158,16 @@ function commandPart(name: string, command: string, args: readonly string[]): Pa
   };
 }
 
-/** Unit tests: Jest, with a fresh set of modules for each file. */
-function jestPart(): Part {
+/** Unit tests: they need nothing but Node. */
+function unitPart(): Part {
   const part: Part = {
     name: 'unit',
     needs: [],
     lane: 'compute',
     files: '{libs,apps,dev,research,tools,migrations,e2e}/**/*.spec.ts',
-    run: async ({ directory, ...choice }) => {
-      const run = async (name: string, paths: readonly string[]): Promise<JestRun> => {
-        const report = join(directory, `${name}.json`);
-        const exit = await runSupervised({
-          name: `jest ${name}`,
-          command: process.execPath,
-          args: jestArguments([
-            ...[`--maxWorkers=${UNIT_WORKERS}`, '--json', `--outputFile=${report}`],
-            ...['--runTestsByPath', ...paths],
-          ]),
-          env: environmentOf(directory, 'unit'),
-          report,
-          yields: true,
-        });
-        return { exit, json: existsSync(report) ? readFileSync(report, 'utf8') : undefined };
-      };
-      const { exit, json } = await run('unit', chosenFiles(part, choice));
-      const crashes = json === undefined ? [] : crashesIn(json);
-      if (json === undefined || crashes.length === 0) {
-        return withExit(json === undefined ? undefined : tallyOfJest(json), 'jest unit', exit);
-      }
-      const crashed = crashes.map(({ file }) => file);
-      process.stderr.write(`\nJavaScript's engine crashed under ${crashed.join(', ')}; once more:\n`);
-      const again = await run('unit-again', crashed);
-      const notes = [describeCrashes(crashes, exit === undefined ? 'did not end' : describeExit(exit))];
-      return total([
-        { ...tallyOfJest(json, { without: crashed }), notes },
-        withExit(again.json === undefined ? undefined : tallyOfJest(again.json), 'jest unit again', again.exit),
-      ]);
+    run: ({ directory, ...choice }) => {
+      const files = chosenFiles(part, choice);
+      return runVitest({ name: 'unit', directory, files, args: unitTestArguments(files), yields: true });
     },
   };
   return part;
@@ -214,10 +180,7 @@ interface VitestKind {
   readonly lane: Lane;
 }
 
-/**
- * Integration tests: Vitest, whose one process per part loads each module once for all of its files. Jest loaded the API anew for each file, 19 s
- * of the 24 that a file took (docs/adr/0123).
- */
+/** Integration tests: one process per part, so that files share what they start (docs/adr/0123). */
 function vitestPart({ name, folders, without = [], lane }: VitestKind): Part {
   const isIn = (path: string, places: readonly string[]): boolean => places.some((place) => path.startsWith(place));
   const part: Part = {
@@ -228,26 +191,45 @@ function vitestPart({ name, folders, without = [], lane }: VitestKind): Part {
     isOwn: (path) => isIn(path, folders) && !isIn(path, without),
     run: async ({ directory, ...choice }) => {
       const files = chosenFiles(part, choice);
-      const report = join(directory, `${name}.json`);
-      return withSharedPostgres(files, async (shared) => {
-        const exit = await runSupervised({
-          name: `vitest ${name}`,
-          command: process.execPath,
-          args: vitestArguments(files),
-          env: { ...environmentOf(directory, name), ...shared, ...usersOf(files), [REPORT_VARIABLE]: report },
-          report,
-        });
-        const json = existsSync(report) ? readFileSync(report, 'utf8') : undefined;
-        return withExit(json === undefined ? undefined : tallyOfJest(json, { wanted: files }), `vitest ${name}`, exit);
-      });
+      return withSharedPostgres(files, (shared) =>
+        runVitest({ name, directory, files, args: vitestArguments(files), env: { ...shared, ...usersOf(files) } }),
+      );
     },
   };
   return part;
 }
 
+interface VitestRun {
+  readonly name: string;
+  readonly directory: string;
+  readonly files: readonly string[];
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly yields?: boolean;
+}
+
+async function runVitest({ name, directory, files, args, env, yields = false }: VitestRun): Promise<Tally> {
+  const report = join(directory, `${name}.json`);
+  const exit = await runSupervised({
+    name: `vitest ${name}`,
+    command: process.execPath,
+    args,
+    env: { ...environmentOf(directory, name), ...env, [REPORT_VARIABLE]: report },
+    report,
+    yields,
+  });
+  const json = existsSync(report) ? readFileSync(report, 'utf8') : undefined;
+  return withExit(json === undefined ? undefined : tallyOfReport(json, files), `vitest ${name}`, exit);
+}
+
 /** The arguments of Node under which Vitest runs these integration tests. */
 export function vitestArguments(files: readonly string[]): string[] {
   return [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', ...files];
+}
+
+/** The arguments of Node under which Vitest runs unit tests, with Vitest's own `options` or paths. */
+export function unitTestArguments(options: readonly string[], command: 'run' | 'watch' = 'run'): string[] {
+  return [join(ROOT, 'node_modules/vitest/vitest.mjs'), command, '--config', 'vitest.unit.config.mjs', ...options];
 }
 
 /** Programs are started thousands of times from sources: what was stripped and compiled once is there for the next. */
@@ -282,12 +264,6 @@ async function withSharedPostgres<T>(
   } finally {
     await postgres.stop();
   }
-}
-
-interface JestRun {
-  readonly exit: Awaited<ReturnType<typeof runSupervised>>;
-  /** Its report; undefined where it ended without one. */
-  readonly json: string | undefined;
 }
 
 async function runPython({ directory, ...choice }: PartContext): Promise<Tally> {

@@ -1,6 +1,6 @@
 /**
  * Gives every property of a run the same seed, so that a tree that passed passes again; `npm run campaign -- properties` looks where no run has
- * looked. Jest reads this file before each test file.
+ * looked. Vitest reads this file before each test file.
  */
 import fc from 'fast-check';
 import { PROPERTY_SEED_VARIABLE, propertySeed } from './which-seed.ts';

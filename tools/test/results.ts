@@ -69,8 +69,8 @@ export function summaryLine({ passed, failures }: Tally): string {
   return `${passed} passed, ${failures.length} failed`;
 }
 
-/** The part of jest's `--json` output that counts. */
-export interface JestReport {
+/** What a run of Vitest found, as `vitest-report.ts` writes it. */
+export interface TestReport {
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
@@ -86,58 +86,27 @@ export interface JestReport {
 }
 
 /**
- * Counts jest's results. A test that was skipped did not show anything, so it counts as failed; so does a file that
- * does not load, or that fails outside of its tests.
+ * Counts the results of Vitest. A test that was skipped did not show anything, so it counts as failed; so does a file that
+ * does not load, or that fails outside of its tests, and each of `wanted`, from the root of the repository, that the report lacks.
  */
-export function tallyOfJest(json: string, { without = [], wanted = [] }: JestChoice = {}): Tally {
-  const { testResults } = JSON.parse(json) as JestReport;
+export function tallyOfReport(json: string, wanted: readonly string[] = []): Tally {
+  const { testResults } = JSON.parse(json) as TestReport;
   const ran = testResults.map(({ name }) => fromRoot(name));
   const missing = wanted.filter((file) => !ran.includes(file)).map(notRun);
-  return total([...testResults.filter(({ name }) => !without.includes(name)).map(tallyOfFile), ...missing]);
-}
-
-interface JestChoice {
-  /** Paths, as the report has them, of files that do not count. */
-  readonly without?: readonly string[];
-  /** Files, from the root of the repository, that fail if the report does not have them. */
-  readonly wanted?: readonly string[];
+  return total([...testResults.map(tallyOfFile), ...missing]);
 }
 
 /** The process of a runner can die with files left to run. */
 function notRun(file: string): Tally {
-  return { passed: 0, failures: [{ name: file, message: 'the report of the run does not have this file' }] };
+  const message = 'the report of the run does not have this file: the process that was to run it has ended';
+  return { passed: 0, failures: [{ name: file, message, file }] };
 }
 
 function fromRoot(path: string): string {
   return isAbsolute(path) ? relative(ROOT, path) : path;
 }
 
-/** What jest says of a file under which the JavaScript engine itself broke; nobody knows what its tests would have shown. */
-const WORKER_DIED =
-  /jest worker process \(pid=\d+\) was terminated by another process: signal=(SIG(?:TRAP|ILL|ABRT|SEGV))/;
-
-/** A file without reported tests because its worker crashed. A worker that was killed does not count. */
-export interface Crash {
-  readonly file: string;
-  readonly signal: string;
-}
-
-/** Test files whose worker died of a signal, as Jest's JSON report names them. */
-export function crashesIn(json: string): readonly Crash[] {
-  const { testResults } = JSON.parse(json) as JestReport;
-  return testResults.flatMap(({ name, assertionResults, message }) => {
-    const [, signal] = assertionResults.length === 0 ? (WORKER_DIED.exec(message) ?? []) : [];
-    return signal === undefined ? [] : [{ file: name, signal }];
-  });
-}
-
-/** What is said at the end of files that ran once more: `JavaScript's engine crashed under a.spec.ts (SIGTRAP), which ran once more (first run: exit code 1).` */
-export function describeCrashes(crashes: readonly Crash[], firstExit: string): string {
-  const files = crashes.map(({ file, signal }) => `${file} (${signal})`).join(', ');
-  return `JavaScript's engine crashed under ${files}, which ran once more (first run: ${firstExit}).`;
-}
-
-function tallyOfFile(file: JestReport['testResults'][number]): Tally {
+function tallyOfFile(file: TestReport['testResults'][number]): Tally {
   const where = { during: { startMs: file.startTime, endMs: file.endTime }, file: fromRoot(file.name) };
   const failures = file.assertionResults
     .filter(({ status }) => status !== 'passed')
@@ -192,7 +161,7 @@ export function describeFailures(failures: readonly Failure[], complaints: (span
   return `\nWhat failed:\n\n${listed.join('\n')}${meanwhile}\nIn short:\n\n${names}\n`;
 }
 
-/** Counts the results that pytest wrote as JUnit XML, by the same rules as {@link tallyOfJest}. */
+/** Counts the results that pytest wrote as JUnit XML, by the same rules as {@link tallyOfReport}. */
 export function tallyOfJunit(xml: string): Tally {
   const cases = [...xml.matchAll(/<testcase\b([^>]*?)(?:\/>|>(.*?)<\/testcase>)/gs)];
   const failures = cases.flatMap(([, attributes = '', body = '']) => {

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
-import type { JestReport } from './results.ts';
+import type { TestReport } from './results.ts';
 
 /** Names the file that the report is written to. */
 export const REPORT_VARIABLE = 'COXSWAIN_TEST_REPORT';
 
-/** Writes what Vitest found in the form of Jest's `--json`, with the time that each file took from loading to its last hook. */
+/** Writes what Vitest found, with the time that each file took from loading to its last hook. */
 export default class VitestReport implements Reporter {
-  readonly #files: JestReport['testResults'][number][] = [];
+  readonly #files: TestReport['testResults'][number][] = [];
 
   onTestModuleEnd(module: TestModule): void {
     this.#files.push(fileOf(module, Date.now()));
@@ -17,11 +17,11 @@ export default class VitestReport implements Reporter {
     const path = process.env[REPORT_VARIABLE];
     if (path === undefined) return;
     const outside = unhandled.map(({ message }) => brokenOutside(message));
-    writeFileSync(path, JSON.stringify({ testResults: [...this.#files, ...outside] } satisfies JestReport));
+    writeFileSync(path, JSON.stringify({ testResults: [...this.#files, ...outside] } satisfies TestReport));
   }
 }
 
-function fileOf(module: TestModule, endTime: number): JestReport['testResults'][number] {
+function fileOf(module: TestModule, endTime: number): TestReport['testResults'][number] {
   const { collectDuration, setupDuration, duration } = module.diagnostic();
   const errors = module.errors().map(({ message }) => message);
   return {
@@ -41,7 +41,7 @@ function fileOf(module: TestModule, endTime: number): JestReport['testResults'][
   };
 }
 
-/** The names of a test and of what it stands in, as Jest joins them. */
+/** The names of a test and of what it stands in, joined. */
 function fullNameOf(test: TestCase): string {
   const names = [test.name];
   for (let outer = test.parent; outer.type === 'suite'; outer = outer.parent) names.unshift(outer.name);
@@ -49,7 +49,7 @@ function fullNameOf(test: TestCase): string {
 }
 
 /** An error that no test can be blamed for, such as a rejection that nobody awaited. */
-function brokenOutside(message: string): JestReport['testResults'][number] {
+function brokenOutside(message: string): TestReport['testResults'][number] {
   return {
     name: 'outside of every test',
     status: 'failed',

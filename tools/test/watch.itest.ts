@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { waitFor } from '@coxswain/local-cluster';
 
 const MAIN = join(import.meta.dirname, 'main.ts');
@@ -10,8 +11,8 @@ const WATCHED = 'tools/test/results';
 it('npm test -- --watch NAME runs those tests, again when a file changes, and ends when it is told to', async () => {
   const watch = spawn(process.execPath, [MAIN, '--watch', WATCHED], { stdio: ['pipe', 'pipe', 'pipe'] });
   let output = '';
-  watch.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const runs = (): number => output.match(/^Tests:.* passed/gm)?.length ?? 0;
+  for (const stream of [watch.stdout, watch.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const runs = (): number => stripVTControlCharacters(output).match(/^ +Tests .* passed/gm)?.length ?? 0;
   try {
     await waitFor(() => runs() === 1, { what: 'the first run' });
     const now = new Date();

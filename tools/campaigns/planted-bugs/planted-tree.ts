@@ -3,8 +3,9 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { jestArguments, vitestArguments } from '../../test/parts.ts';
+import { unitTestArguments, vitestArguments } from '../../test/parts.ts';
 import { ROOT } from '../../test/run-supervised.ts';
+import type { TestReport } from '../../test/results.ts';
 import { REPORT_VARIABLE } from '../../test/vitest-report.ts';
 import { linkModules } from '../linked-modules.ts';
 import type { PlantedBug } from './bugs.ts';
@@ -56,7 +57,7 @@ export class PlantedTree {
   async test(file: string): Promise<TestOutcome> {
     const report = join(this.#folder, 'planted-report.json');
     await rm(report, { force: true });
-    await run(process.execPath, testArguments(file, report), {
+    await run(process.execPath, testArguments(file), {
       cwd: this.#folder,
       timeout: TIMEOUT_MS,
       maxBuffer: 64 << 20,
@@ -80,10 +81,8 @@ export function planted(text: string, { bugClass, file, before, after, and }: Pl
 }
 
 /** What Node is given so that one test file of the copy runs; the runner is the tree's own. */
-function testArguments(file: string, report: string): readonly string[] {
-  return file.endsWith('.itest.ts')
-    ? vitestArguments([file])
-    : jestArguments(['--json', `--outputFile=${report}`, '--silent', '--runTestsByPath', file]);
+function testArguments(file: string): readonly string[] {
+  return file.endsWith('.itest.ts') ? vitestArguments([file]) : unitTestArguments([file]);
 }
 
 /** A test that needs longer than this with a bug has not caught it. */
@@ -93,16 +92,9 @@ function unlessDeleted(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error;
 }
 
-interface JestReport {
-  readonly testResults: readonly {
-    readonly message: string;
-    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
-  }[];
-}
-
 function outcomeOf(report: string | undefined): TestOutcome {
   if (report === undefined) return { failed: [], passed: 0, problem: 'it did not end in time' };
-  const { testResults } = JSON.parse(report) as JestReport;
+  const { testResults } = JSON.parse(report) as TestReport;
   const results = testResults.flatMap(({ assertionResults }) => assertionResults);
   const failed = results.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName);
   const passed = results.filter(({ status }) => status === 'passed').length;

@@ -1,10 +1,9 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { jestArguments, vitestArguments } from '../../test/parts.ts';
+import { vitestArguments } from '../../test/parts.ts';
 import { ROOT } from '../../test/run-supervised.ts';
 import { linkModules } from '../linked-modules.ts';
 
@@ -49,12 +48,9 @@ export class EarlierTree {
     return runOn(this.#folder, program, text);
   }
 
-  /** Runs integration tests of it by the runner that it has. Rejects with their output if one fails. */
+  /** Runs integration tests of it. Rejects with their output if one fails. */
   async test(paths: readonly string[]): Promise<void> {
-    const args = existsSync(join(this.#folder, 'vitest.config.mjs'))
-      ? vitestArguments(paths)
-      : jestArguments(['--maxWorkers=1', ...paths.map((path) => `${path}.*\\.itest`)]);
-    await run(process.execPath, [...args], { cwd: this.#folder, maxBuffer: MAX_OUTPUT_BYTES }).catch(
+    await run(process.execPath, vitestArguments(paths), { cwd: this.#folder, maxBuffer: MAX_OUTPUT_BYTES }).catch(
       (error: { readonly stderr?: string; readonly stdout?: string }) => {
         throw new Error(`${error.stdout ?? ''}${error.stderr ?? ''}`);
       },

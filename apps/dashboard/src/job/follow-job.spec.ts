@@ -2,7 +2,7 @@
 import { ApiProblem, type StreamedChange } from '@coxswain/api-client';
 import type { StepPoint } from '@coxswain/api-types';
 import { aJob, aJobEvent, aStepPoint } from '@coxswain/api-types/testing';
-import { jest } from '@jest/globals';
+import { vi } from 'vitest';
 import { type Follower, followJob } from './follow-job.ts';
 import { NOTHING_RECEIVED, withChanges } from './live-job.ts';
 
@@ -75,13 +75,15 @@ function follow(connections: readonly Connection[], answers: readonly Answer[] =
   return followed;
 }
 
-const seconds = (count: number): Promise<void> => jest.advanceTimersByTimeAsync(1_000 * count);
+const seconds = async (count: number): Promise<void> => {
+  await vi.advanceTimersByTimeAsync(1_000 * count);
+};
 /** What the page knows after all that it received. */
 const known = ({ received }: Followed) => received.reduce(withChanges, NOTHING_RECEIVED);
 const openedAtS = ({ opened }: Followed): readonly number[] => opened.map(([atS]) => atS);
 
-beforeEach(() => jest.useFakeTimers());
-afterEach(() => jest.useRealTimers());
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
 
 describe('the stream of a job', () => {
   it.each<[string, readonly Connection[], number, readonly number[]]>([
@@ -134,7 +136,7 @@ describe('the stream of a job', () => {
     const followed = follow([[DOWN]]);
     await seconds(0.5);
     followed.leave();
-    await jest.advanceTimersByTimeAsync(0);
+    await vi.advanceTimersByTimeAsync(0);
     expect(followed.hasEnded).toBe(true);
     await seconds(60);
     expect(openedAtS(followed)).toEqual([0]);
@@ -156,7 +158,7 @@ describe('messages of the stream', () => {
 
   it('are handed on at once when the stream is lost', async () => {
     const followed = follow([[event(1), DOWN]], [DOWN]);
-    await jest.advanceTimersByTimeAsync(0);
+    await vi.advanceTimersByTimeAsync(0);
     expect(followed.received).toEqual([[event(1)]]);
   });
 

@@ -2,7 +2,7 @@
 import { ApiProblem } from '@coxswain/api-client';
 import type { RankMap } from '@coxswain/api-types';
 import { aRankPlace } from '@coxswain/api-types/testing';
-import { jest } from '@jest/globals';
+import { vi } from 'vitest';
 import { followRanks } from './follow-ranks.ts';
 
 const GONE = new ApiProblem(404, 'NOT_FOUND', 'There is no such job.');
@@ -40,10 +40,12 @@ function follow(answers: readonly (RankMap | Error)[], { isFinished = false, tak
   return followed;
 }
 
-const seconds = (count: number): Promise<void> => jest.advanceTimersByTimeAsync(1_000 * count);
+const seconds = async (count: number): Promise<void> => {
+  await vi.advanceTimersByTimeAsync(1_000 * count);
+};
 
-beforeEach(() => jest.useFakeTimers());
-afterEach(() => jest.useRealTimers());
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
 
 describe('the ranks of a job', () => {
   it.each<[string, readonly (RankMap | Error)[], boolean, readonly number[]]>([
@@ -81,7 +83,7 @@ describe('the ranks of a job', () => {
     const followed = follow([ranksOf(4)]);
     await seconds(1);
     followed.leave();
-    await jest.advanceTimersByTimeAsync(0);
+    await vi.advanceTimersByTimeAsync(0);
     expect(followed.hasEnded).toBe(true);
     await seconds(60);
     expect(followed.readAtS).toEqual([0]);

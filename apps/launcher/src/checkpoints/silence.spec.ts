@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
-import { jest } from '@jest/globals';
+import { vi } from 'vitest';
 import { silence } from './silence.ts';
 
 /** Lets what has happened reach those who wait for it. */
@@ -11,10 +11,10 @@ const settle = async (): Promise<void> => {
 
 describe('silence of a stream', () => {
   beforeEach(() => {
-    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    vi.useFakeTimers({ toNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
   });
   afterEach(() => {
-    jest.useRealTimers();
+    vi.useRealTimers();
   });
 
   it.each<[string, readonly number[], boolean]>([
@@ -27,7 +27,7 @@ describe('silence of a stream', () => {
     let seen = false;
     void silence(stream, 1_500).then(() => (seen = true));
     for (const [index, pause] of pauses.entries()) {
-      jest.advanceTimersByTime(pause);
+      vi.advanceTimersByTime(pause);
       await settle();
       if (index < pauses.length - 1) stream.write('\n');
       await settle();

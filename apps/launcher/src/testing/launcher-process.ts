@@ -7,7 +7,7 @@ import { POD_ENV, TerminationCause } from '@coxswain/api-types';
 import { LAUNCHER_ENV } from '../program/settings.ts';
 
 const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
-/** From its source, as jest runs it: the built executable has a test of its own. */
+/** From its source, as tests run it: the built executable has a test of its own. */
 const FROM_SOURCE = [process.execPath, '--disable-warning=ExperimentalWarning', MAIN];
 
 const TELL_FACTS = fileURLToPath(new URL('tell-facts.ts', import.meta.url));

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { jest } from '@jest/globals';
+import { vi } from 'vitest';
 import type { AdminRequest } from './admin-client.ts';
 import { keepTokenFresh } from './service-account-token.ts';
 
@@ -36,14 +36,14 @@ describe('the token file of a service account', () => {
   };
 
   beforeEach(() => {
-    jest.useFakeTimers();
+    vi.useFakeTimers();
     directory = mkdtempSync(join(tmpdir(), 'token-'));
     requests = [];
   });
 
   afterEach(() => {
     stop();
-    jest.useRealTimers();
+    vi.useRealTimers();
     rmSync(directory, { recursive: true });
   });
 
@@ -60,18 +60,18 @@ describe('the token file of a service account', () => {
   it('is rewritten after a third of the life of its token', async () => {
     await start('first', 'second');
 
-    await jest.advanceTimersByTimeAsync(LIFETIME_SECONDS * 333);
+    await vi.advanceTimersByTimeAsync(LIFETIME_SECONDS * 333);
     expect(token()).toBe('first');
-    await jest.advanceTimersByTimeAsync(LIFETIME_SECONDS);
+    await vi.advanceTimersByTimeAsync(LIFETIME_SECONDS);
     expect(token()).toBe('second');
   });
 
   it('keeps its token while the apiserver is away, and is rewritten when it is back', async () => {
     await start('first', new Error('connection refused'), new Error('connection refused'), 'second');
 
-    await jest.advanceTimersByTimeAsync((LIFETIME_SECONDS * 1000) / 3 + 5_000);
+    await vi.advanceTimersByTimeAsync((LIFETIME_SECONDS * 1000) / 3 + 5_000);
     expect(token()).toBe('first');
-    await jest.advanceTimersByTimeAsync(5_000);
+    await vi.advanceTimersByTimeAsync(5_000);
     expect(token()).toBe('second');
   });
 
@@ -85,7 +85,7 @@ describe('the token file of a service account', () => {
     await start('first', 'second');
     stop();
 
-    await jest.advanceTimersByTimeAsync(LIFETIME_SECONDS * 1000);
+    await vi.advanceTimersByTimeAsync(LIFETIME_SECONDS * 1000);
     expect(token()).toBe('first');
   });
 });

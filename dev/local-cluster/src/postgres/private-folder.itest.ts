@@ -38,7 +38,7 @@ describe('a checkout below a folder that only its owner may enter', () => {
 
   it('runs PostgreSQL, with cache and temporary folder below it too, as a user who is not root', async () => {
     for (const name of ['tmp', 'cache']) mkdirSync(join(home, name), { mode: 0o700 });
-    const { NODE_OPTIONS: _ofJest, COXSWAIN_RUN_DIR: _ofTheTests, ...environment } = process.env;
+    const { NODE_OPTIONS: _ofRunner, COXSWAIN_RUN_DIR: _ofTheTests, ...environment } = process.env;
     const env = { ...environment, HOME: home, TMPDIR: join(home, 'tmp'), XDG_CACHE_HOME: join(home, 'cache') };
     const { stdout } = await promisify(execFile)(process.execPath, [join(checkout, 'program.ts')], {
       env,

@@ -41,7 +41,7 @@ describe('a machine that two users share', () => {
     file: string,
     program: string,
   ): { out: string; error: string; status: number | null } => {
-    const { NODE_OPTIONS: _ofJest, COXSWAIN_RUN_DIR: _ofTheTests, ...env } = process.env;
+    const { NODE_OPTIONS: _ofRunner, COXSWAIN_RUN_DIR: _ofTheTests, ...env } = process.env;
     const code = `const tested = await import(${URL_OF(file)}); ${identity} ${program}`;
     const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
       env: { ...env, TMPDIR: shared },

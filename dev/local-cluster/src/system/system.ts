@@ -348,7 +348,7 @@ class LocalSystem implements CoxswainSystem {
 
 /** Without what an outer test runner or npm put there. */
 function cleanEnvironment(): Record<string, string | undefined> {
-  const { NODE_OPTIONS: _forJest, ...rest } = process.env;
+  const { NODE_OPTIONS: _ofRunner, ...rest } = process.env;
   return rest;
 }
 

@@ -85,7 +85,11 @@ describe('a rank that fails while every pod of its gang lives', () => {
       incarnations: [{ incarnation: 1, runningAt: RAN, reason: 'EngineFailed', charged: true, lastStep: 45 }],
     });
     expect(attempt?.incarnations?.[0]?.message).toContain('Rank 1 on node node-a exited with code 1');
-    expect([attempt?.outcome, attempt?.runningAt, attempt?.incarnations?.[0]?.resumedFrom]).toEqual([]);
+    expect([attempt?.outcome, attempt?.runningAt, attempt?.incarnations?.[0]?.resumedFrom]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
   it('keeps with what ended when its run was restored and took its steps, and begins them anew', () => {
