@@ -1,7 +1,19 @@
 import { defineConfig } from 'vitest/config';
 
-/** Only for what hangs: whatever takes time is waited for by a condition, with a deadline that says what did not come. */
-export const DEADLINES_MS = { testTimeout: 600_000, hookTimeout: 600_000, teardownTimeout: 60_000 };
+/** What unit tests and integration tests have in common. */
+export const COMMON = {
+  globals: true,
+  exclude: ['**/node_modules/**', '**/dist/**'],
+  pool: 'forks',
+  isolate: false,
+  // Only for what hangs: whatever takes time is waited for by a condition, with a deadline that says what did not come.
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
+  teardownTimeout: 60_000,
+  // A sentence in a table is the name of its test: whole, as campaigns look for it.
+  taskTitleValueFormatTruncate: 0,
+  reporters: ['default', './tools/test/vitest-report.ts'],
+};
 
 /**
  * Integration tests (`*.itest.ts`): they need PostgreSQL, Kubernetes binaries or PyTorch, and `npm test -- --integration` starts what they share.
@@ -9,14 +21,9 @@ export const DEADLINES_MS = { testTimeout: 600_000, hookTimeout: 600_000, teardo
  */
 export default defineConfig({
   test: {
-    globals: true,
+    ...COMMON,
     include: ['{libs,apps,dev,research,tools,migrations,e2e}/**/*.itest.ts'],
-    exclude: ['**/node_modules/**', '**/dist/**'],
-    pool: 'forks',
-    isolate: false,
     maxWorkers: 1,
     fileParallelism: false,
-    ...DEADLINES_MS,
-    reporters: ['default', './tools/test/vitest-report.ts'],
   },
 });
