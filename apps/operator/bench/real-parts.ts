@@ -1,7 +1,8 @@
-import { noMetrics, systemClock, type KubeClient } from '@coxswain/kube';
+import { type Clock, noMetrics, systemClock, type KubeClient } from '@coxswain/kube';
 import type { ClusterScheduler } from '@coxswain/scheduling';
 import { createClusterCache, type ClusterCache } from '../src/cluster/cluster-cache.ts';
 import { KubernetesTrainingJobStore } from '../src/training-job/kubernetes-training-job-store.ts';
+import type { NodeSearches } from '../src/training-job/node-searches.ts';
 import { TrainingJobReconciler } from '../src/training-job/training-job.reconciler.ts';
 
 /** The operator's cache, filled by the bench and by nobody else. */
@@ -22,11 +23,15 @@ export function aReconciler(parts: {
   readonly client: KubeClient;
   readonly cache: ClusterCache;
   readonly scheduler: ClusterScheduler;
+  readonly clock: Clock;
+  readonly nodeSearches?: NodeSearches;
 }): TrainingJobReconciler {
+  const { scheduler, clock, nodeSearches } = parts;
   return new TrainingJobReconciler({
-    store: new KubernetesTrainingJobStore({ ...parts, clock: systemClock }),
-    scheduler: parts.scheduler,
-    clock: systemClock,
+    store: new KubernetesTrainingJobStore({ ...parts, clock }),
+    scheduler,
+    clock,
+    ...(nodeSearches === undefined ? {} : { nodeSearches }),
     // As long as a real bundle of certificates, which every manifest holds.
     pods: () => ({
       launcherImage: 'launcher',

@@ -24,7 +24,12 @@ const status = async (_path: string, body: unknown): Promise<unknown> => {
   cache.jobs.cached.upsert(changed as TrainingJob & KubeObject);
   return changed;
 };
-const reconciler = aReconciler({ client: { replace: status } as unknown as KubeClient, cache, scheduler });
+const reconciler = aReconciler({
+  client: { replace: status } as unknown as KubeClient,
+  cache,
+  scheduler,
+  clock: systemClock,
+});
 
 for (let index = 0; index < NODES; index += 1) {
   const metadata = { name: `node-${index}`, uid: `uid-of-node-${index}`, resourceVersion: next() };

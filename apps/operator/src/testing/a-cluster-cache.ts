@@ -82,8 +82,10 @@ export class CacheScript {
       readonly gpus?: number;
       readonly namespace?: string;
     } = {},
-  ): void {
-    this.cache.pods.cached.upsert(toCachedPod(this.#rawPod(name, options)));
+  ): KubeObject {
+    const pod = this.#rawPod(name, options);
+    this.cache.pods.cached.upsert(toCachedPod(pod));
+    return pod;
   }
 
   podDeleted(name: string, options: Parameters<CacheScript['pod']>[1] = {}): void {

@@ -1,4 +1,5 @@
 import { NODE_MARKS } from '@coxswain/api-types';
+import { KubeApiError, type KubeClient } from '@coxswain/kube';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
 import { JobReads } from './job-reads.ts';
 
@@ -46,5 +47,37 @@ describe('that a node will go away', () => {
 
   it('is nothing of a node that the cache does not show', () => {
     expect(readsOf(30).reads.comingNoticeOf('gone')).toBeUndefined();
+  });
+});
+
+describe('a live read of a gang of 250 pods', () => {
+  it.each<[string, 'same' | 'newer', boolean]>([
+    ['keeps pods as the watch reduced them if they are the same version', 'same', true],
+    ['reduces pods of another version', 'newer', false],
+  ])('%s, and asks for at most 100 pods at a time', async (_sentence, version, isKept) => {
+    const script = new CacheScript();
+    const job = script.job('runs');
+    const whole = Array.from({ length: 250 }, (_, index) => script.pod(`runs-${index}`, { job }));
+    const live = whole.map((pod) =>
+      version === 'same' ? pod : { ...pod, metadata: { ...pod.metadata, resourceVersion: '999999' } },
+    );
+    const sizes: number[] = [];
+    const client = {
+      get: async (): Promise<never> => {
+        throw new KubeApiError({ status: 404, reason: 'NotFound', message: 'none' });
+      },
+      list: async (...[, { limit = 0, continue: from = '0' } = {}]: Parameters<KubeClient['list']>): Promise<never> => {
+        const items = live.slice(Number(from), Number(from) + limit);
+        sizes.push(items.length);
+        const next = Number(from) + limit;
+        return { items, metadata: next < live.length ? { continue: String(next) } : {} } as never;
+      },
+    };
+    const reads = new JobReads({ client, cache: script.cache, now: () => script.clock.now() });
+    const before = reads.podsOf(job);
+    await reads.readLive(job, { podNames: [], nodes: [] });
+    const after = reads.podsOf(job);
+    expect([sizes, after.length]).toEqual([[100, 100, 50], 250]);
+    expect(after.every((pod, index) => pod === before[index])).toBe(isKept);
   });
 });

@@ -1,5 +1,5 @@
 import { LABELS, type Checkpoint, type Placement, type TrainingJob } from '@coxswain/api-types';
-import { isNotFound, type KubeClient, type KubeList, type KubeObject } from '@coxswain/kube';
+import { isNotFound, keyOf, type KubeClient, type KubeList, type KubeObject } from '@coxswain/kube';
 import {
   adoptedFor,
   comingNotice,
@@ -14,7 +14,7 @@ import {
   withReadableStatus,
 } from '@coxswain/lifecycle';
 import { nodeStateOf, type CachedNode } from '../cluster/cached-node.ts';
-import { toCachedPod, toObservedPod } from '../cluster/cached-pod.ts';
+import { type CachedPod, toCachedPod, toObservedPod } from '../cluster/cached-pod.ts';
 import { toCachedPlacement } from '../cluster/cached-placements.ts';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_JOB } from '../cluster/indexes.ts';
@@ -215,15 +215,26 @@ export class JobReads {
     // The pod was already deleted and its last finalizer was removed, so the response is its last state.
     const isGone = deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0;
     if (isGone) this.#cache.pods.rememberGone(uid);
-    else this.#cache.pods.remember(job.metadata.uid, toCachedPod(pod, { asGang: true }));
+    else this.#cache.pods.remember(job.metadata.uid, this.#cachedAs(pod) ?? toCachedPod(pod, { asGang: true }));
+  }
+
+  /** The pod as the watch reduced it, if it is the same version: a live read of a large gang mostly shows what is known. */
+  #cachedAs({ metadata }: KubeObject): CachedPod | undefined {
+    const cached = this.#cache.pods.cached.get(keyOf({ metadata }));
+    const isSame =
+      cached?.metadata.uid === metadata.uid && cached?.metadata.resourceVersion === metadata.resourceVersion;
+    return isSame && cached?.gang !== undefined ? cached : undefined;
   }
 }
 
 /** Missing pods that are read one by one; with more, one list of the namespace is cheaper. */
 const MOST_ASKED = 16;
 
-/** A list of whole pods is 25 kB each. */
-const OBJECTS_PER_PAGE = 500;
+/**
+ * A list of whole pods is up to 25 kB each, and a page is parsed in one stretch: 500 pods held the loop for 76 to 136 ms. Each page costs a call of a few
+ * milliseconds.
+ */
+const OBJECTS_PER_PAGE = 100;
 /** A Placement may have 1.5 MB. */
 const PLACEMENTS_PER_PAGE = 20;
 

@@ -1,4 +1,4 @@
-import type { TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
+import type { Attempt, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
 import { anAttempt } from '@coxswain/api-types/testing';
 import { aCheckpoint } from '@coxswain/checkpoint/testing';
 import type { ClusterScheduler } from '@coxswain/scheduling';
@@ -59,7 +59,7 @@ function aWatchedCluster(): {
 
 describe('a gang of a thousand pods', () => {
   type World = ReturnType<typeof aWatchedCluster>;
-  it.each<[string, (world: World) => void, readonly number[]]>([
+  it.each<[string, (world: World) => void, readonly number[], Attempt['stage']?]>([
     [
       'of which one more runs is looked at a second after the last look',
       ({ script, runs }) => script.pod('runs-1', { job: runs, phase: 'Running' }),
@@ -75,8 +75,21 @@ describe('a gang of a thousand pods', () => {
       ({ script, runs }) => script.podDeleted('runs-1', { job: runs }),
       [1, 1],
     ],
-  ])('%s', async (_what, change, reconciles) => {
+    [
+      'that is being removed, of which one ends, is looked at a second after the last look',
+      ({ script, runs }) => script.pod('runs-1', { job: runs, phase: 'Failed' }),
+      [0, 1],
+      'Stopping',
+    ],
+    [
+      'whose attempt has ended, of which one is gone, is looked at a second after the last look',
+      ({ script, runs }) => script.podDeleted('runs-1', { job: runs }),
+      [0, 1],
+      'Ended',
+    ],
+  ])('%s', async (_what, change, reconciles, stage = 'Released') => {
     const world = aWatchedCluster();
+    world.script.job('runs', { status: { ...WAITING, epoch: 1, attempts: [anAttempt({ stage })], conditions: [] } });
     for (let index = 1; index < 1_000; index += 1) world.script.pod(`runs-${index}`, { job: world.runs });
     await world.script.clock.advance(500);
     const gangReconciles = (): number => world.woken.filter((woken) => woken === 'runs normal').length;

@@ -18,7 +18,7 @@ import { PacedWakes } from './paced-wakes.ts';
  *   Placement, Checkpoint           their job
  *   adopted Checkpoint              the jobs that name it in spec.resumeFrom, or have resumed from it
  *   Pod of a gang that goes wrong or ends   its job, once per interval
- *   Pod of a gang that comes on     its job, once per millisecond and pod: a reconcile costs as much as the gang is large
+ *   Pod of a gang that comes on, or that is being removed    its job, once per millisecond and pod: a reconcile costs as much as the gang is large
  *   Pod with GPUs ended or deleted  those jobs that have a turn at GPUs
  *   Node (readiness, labels, GPUs)  the jobs with pods on it, those that have a turn at GPUs, and those that wait for nodes that can be planned for
  *   PriorityClass                   the jobs that have not ended and name it or had it, and those that name none
@@ -130,12 +130,23 @@ export class Watches {
     }
   }
 
-  /** A thousand pods that start make five thousand changes within half a minute, and none of them is answered by anything but a word in status. */
+  /**
+   * A thousand pods that start make five thousand changes within half a minute, and none of them is answered by anything but a word in status. The pods of a
+   * gang that is being removed make as many, and only the last end is answered.
+   */
   #intervalOf(change: CacheChange<CachedPod>): number {
     const { cache, podNewsIntervalMs } = this.#parts;
-    if (change.kind === 'deleted' || !isWell(change.object)) return podNewsIntervalMs;
-    const pods = cache.pods.cached.countByIndex(BY_JOB, change.object.gang?.jobUid ?? '');
+    const jobUid = change.object.gang?.jobUid ?? '';
+    const isNews = change.kind === 'deleted' || !isWell(change.object);
+    if (isNews && !this.#isRemoved(jobUid)) return podNewsIntervalMs;
+    const pods = cache.pods.cached.countByIndex(BY_JOB, jobUid);
     return Math.max(podNewsIntervalMs, pods * LOOK_SHARE_MS_PER_POD);
+  }
+
+  /** Whether the job has no gang, or one that is being removed. */
+  #isRemoved(jobUid: string): boolean {
+    const stage = this.#parts.cache.jobs.cached.byIndex(BY_UID, jobUid)[0]?.status?.attempts?.at(-1)?.stage;
+    return stage === 'Stopping' || stage === 'Ended';
   }
 
   /** Pods outlive their job, and anybody may make pods with its label: only of a job that is there something is kept. */

@@ -23,7 +23,9 @@ function heldPods(facts: Facts): ReadonlyMap<number, readonly number[]> {
   const held = new Map<number, number[]>();
   for (const pod of facts.pods) {
     if (pod.nodeName === undefined || isTerminal(pod)) continue;
-    held.set(pod.epoch, [...(held.get(pod.epoch) ?? []), pod.podIndex]);
+    const ofEpoch = held.get(pod.epoch);
+    if (ofEpoch === undefined) held.set(pod.epoch, [pod.podIndex]);
+    else ofEpoch.push(pod.podIndex);
   }
   return held;
 }
