@@ -2,6 +2,7 @@ import { findNodes, type FabricCapacity } from '@coxswain/fabric';
 import { findCondition, type TrainingJob } from '@coxswain/api-types';
 import { isLongSearch } from '../capacity/long-search.ts';
 import type { SchedulerView } from '../scheduler-view.ts';
+import { OverrunHistory } from '../times/overrun-history.ts';
 import { predictedEnd, runningAttempt } from '../times/predicted-end.ts';
 import { namespaceOf } from '../order/in-order.ts';
 import { priorityOf } from '../order/priority.ts';
@@ -63,6 +64,8 @@ export class NodePromises {
   #ends: ReadonlyMap<string, number> = new Map();
   /** Namespaces with a job that runs past its predicted end. */
   #overdue: ReadonlySet<string> = new Set();
+  /** Absent until it is needed first: by then the jobs are known. */
+  #overruns: OverrunHistory | undefined;
   /** now: whose turn it is may have changed. soon: when, or on which nodes. */
   #due: 'no' | 'soon' | 'now' = 'now';
   #derivedAtMs = -Infinity;
@@ -100,7 +103,7 @@ export class NodePromises {
     if (now === undefined || hasRun(job)) return [];
     const promises = this.current();
     if (promises.length === 0) return [];
-    const { latest, restsOn } = predictedEnd(job, now);
+    const { latest, restsOn } = predictedEnd(job, now, this.#overrunHistory().factorOf(job.metadata.namespace ?? ''));
     const isTrusted = restsOn !== 'Predicted' || !this.#overdue.has(namespaceOf(job));
     const { uid } = job.metadata;
     return bindingPromises(promises, { uid, priority: priorityOf(job), latestEnd: isTrusted ? latest : undefined });
@@ -114,6 +117,7 @@ export class NodePromises {
   /** The job changed, or was deleted (`after` undefined). A promise of a job that no longer waits ends at once. */
   jobChanged(before: TrainingJob, after: TrainingJob | undefined): void {
     const waits = after !== undefined && isWaiting(after);
+    this.#overruns?.jobChanged(before, after);
     if (!waits) this.drop(before.metadata.uid);
     if (waits && (!isWaiting(before) || priorityOf(before) !== priorityOf(after))) this.#due = 'now';
     const [ran, runs] = [runningAttempt(before), after === undefined ? undefined : runningAttempt(after)];
@@ -154,6 +158,13 @@ export class NodePromises {
     this.#due = 'now';
     this.#parts.onFreed();
     this.#parts.view.promisesChanged?.([]);
+  }
+
+  #overrunHistory(): OverrunHistory {
+    if (this.#overruns !== undefined) return this.#overruns;
+    this.#overruns = new OverrunHistory();
+    this.#overruns.read(this.#parts.view.jobs());
+    return this.#overruns;
   }
 
   #isDueSoon(): void {

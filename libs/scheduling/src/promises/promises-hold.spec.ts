@@ -31,6 +31,20 @@ describe('while nodes are held for the first in line', () => {
     expect(cluster.started.includes('next')).toBe(want);
   });
 
+  it.each<[string, number, boolean]>([
+    ['whose jobs made the steps that they stated', 5, true],
+    ['whose job made ten times its stated steps and has ended', 50, false],
+  ])('a job of a namespace %s takes a held node: %s %s', (_sentence, minutes, want) => {
+    const cluster = new VirtualCluster([4]);
+    cluster.submit({ name: 'before', pods: 1, minutes, predictedMinutes: 5 });
+    cluster.nextEnd();
+    cluster.submit({ name: 'long', namespace: 'y', pods: 2, minutes: 100 });
+    cluster.submit({ name: 'short', namespace: 'y', pods: 1, minutes: 20 });
+    cluster.submit({ name: 'head', namespace: 'y', pods: 2, minutes: 50 });
+    cluster.submit({ name: 'next', pods: 1, minutes: 10 });
+    expect(cluster.started.includes('next')).toBe(want);
+  });
+
   it('nodes that it does not need are free for all', () => {
     const cluster = aClusterWithHead({ pods: 3 });
     expect([...(cluster.promiseFor('head')?.gpus.keys() ?? [])].sort()).toEqual(['n0-0', 'n0-1', 'n0-2']);

@@ -19,6 +19,8 @@ const BEGAN_MS = Date.parse('2026-01-01T00:00:00Z');
 const PLANNED = { fabric: '', plannerVersion: '', plannedAt: '' };
 /** How long a start is assumed to take. */
 const START_MINUTES = 3;
+/** Steps that each job states. */
+const STEPS = 100;
 
 /** A job of a virtual cluster. */
 export interface VirtualJob {
@@ -82,7 +84,7 @@ export class VirtualCluster {
   submit(facts: VirtualJob): void {
     const { name, namespace = 'x', priority = 0, pods, minutes, predictedMinutes = minutes } = facts;
     const layout = { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 8 * pods };
-    const training = { steps: 100, globalBatchSize: 8 * pods, learningRate: 0.01 };
+    const training = { steps: STEPS, globalBatchSize: 8 * pods, learningRate: 0.01 };
     const stepMs = ((predictedMinutes ?? 0) * MINUTE_MS) / training.steps;
     const prediction = { predictedStepMs: stepMs, predictedStepLowMs: stepMs, predictedStepHighMs: stepMs };
     const status = {
@@ -206,7 +208,14 @@ export class VirtualCluster {
     this.#ends.delete(uid);
     const [attempt = anAttempt()] = this.#jobs.get(uid)?.status?.attempts ?? [];
     const ended = { ...attempt, stage: 'Ended' as const, outcome: 'Succeeded' as const };
-    this.#write(uid, { attempts: [ended], conditions: [placed('False', 'Finished')] });
+    const complete = { ...placed('True', 'AllRanksSucceeded'), type: 'Complete' };
+    const { minutes = 0, predictedMinutes } = this.#facts.get(uid) ?? {};
+    const step = Math.round((STEPS * minutes) / (predictedMinutes ?? minutes));
+    this.#write(uid, {
+      attempts: [ended],
+      conditions: [placed('False', 'Finished'), complete],
+      progress: { step, reportedAt: this.#now() },
+    });
     for (const node of nodes) this.scheduler.gpusChanged(node);
     this.offer();
   }

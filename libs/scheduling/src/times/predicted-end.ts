@@ -22,11 +22,11 @@ const LEAST_ASSUMED_MS = 3_600_000;
 
 /**
  * When the job ends: a running one from its progress, a waiting one as if it started at `now`. A job that runs past the latest predicted end counts
- * as one without a known end.
+ * as one without a known end. `overrun`: how many times its stated steps it makes at the latest ({@link OverrunHistory}).
  */
-export function predictedEnd(job: TrainingJob, now: Date): PredictedEnd {
+export function predictedEnd(job: TrainingJob, now: Date, overrun = 1): PredictedEnd {
   const run = runOf(job, now);
-  const end = knownEnds(job, run, now).find((one) => one !== 'past' && one.latestMs >= now.getTime());
+  const end = knownEnds(job, run, { now, overrun }).find((one) => one !== 'past' && one.latestMs >= now.getTime());
   return end === undefined || end === 'past' ? assumed(run, now) : toEnd(end, now);
 }
 
@@ -34,14 +34,18 @@ export function predictedEnd(job: TrainingJob, now: Date): PredictedEnd {
 export function isOverdue(job: TrainingJob, now: Date): boolean {
   const run = runOf(job, now);
   if (run.attempt === undefined) return false;
-  const [first] = knownEnds(job, run, now);
+  const [first] = knownEnds(job, run, { now, overrun: 1 });
   return first === 'past' || (first !== undefined && first.latestMs < now.getTime());
 }
 
 /** Ends that the record gives, the one that counts first; `past`: it makes more steps than it asked for. */
-function knownEnds(job: TrainingJob, run: Run, now: Date): readonly (EndMs | 'past')[] {
+function knownEnds(
+  job: TrainingJob,
+  run: Run,
+  { now, overrun }: { readonly now: Date; readonly overrun: number },
+): readonly (EndMs | 'past')[] {
   const limitMs = endByLimit(job, now);
-  const bySteps = endOfStop(job, run) ?? endBySteps(job, run);
+  const bySteps = endOfStop(job, run) ?? endBySteps(job, run, overrun);
   const byLimit = limitMs === undefined ? [] : [boundAlone(limitMs, now)];
   if (bySteps === undefined) return byLimit;
   return [bySteps === 'past' ? bySteps : withBound(bySteps, limitMs), ...byLimit];
@@ -89,7 +93,11 @@ function endOfStop({ spec }: TrainingJob, { attempt }: Run): EndMs | undefined {
   return { atMs, earliestMs: stoppingMs, latestMs: atMs + ENDING_MS, restsOn: 'Measured' };
 }
 
-function endBySteps(job: TrainingJob, { attempt, fromMs, stepsDone }: Run): EndMs | 'past' | undefined {
+function endBySteps(
+  job: TrainingJob,
+  { attempt, fromMs, stepsDone }: Run,
+  overrun: number,
+): EndMs | 'past' | undefined {
   const { spec, status } = job;
   const total = stepsOf(spec) ?? status?.progress?.totalSteps;
   if (total === undefined) return undefined;
@@ -97,11 +105,11 @@ function endBySteps(job: TrainingJob, { attempt, fromMs, stepsDone }: Run): EndM
   const gpus = gpuCount(attempt?.layout ?? effectiveLayout(spec, status?.plan), spec.gpus);
   const pace = stepTimeOf(job, gpus);
   if (pace === undefined) return undefined;
-  const endMs = (stepMs: number): number => fromMs + (total - stepsDone) * stepMs;
+  const endMs = (stepMs: number, steps = total): number => fromMs + (steps - stepsDone) * stepMs;
   return {
     atMs: endMs(pace.stepMs),
     earliestMs: endMs(pace.lowMs),
-    latestMs: endMs(pace.highMs) + ENDING_MS,
+    latestMs: endMs(pace.highMs, total * overrun) + ENDING_MS,
     restsOn: pace.restsOn,
   };
 }
