@@ -25,11 +25,17 @@ export function costAround(
     return known;
   };
   const isThere = (rank: number): boolean => moved.has(podOf(rank)) || nodes[podOf(rank)] !== undefined;
-  const byKind = traffic.byKind.map((one): GroupTraffic => {
+  const byKind = traffic.byKind.flatMap((one): readonly GroupTraffic[] => {
     const touching = one.groups.filter((group) => group.some((rank) => moved.has(podOf(rank))));
     const present = touching.map((group) => group.filter(isThere)).filter(({ length }) => length > 1);
-    // Their order is that of ranks all the same: groups are walked in it.
-    return { ...one, groups: present.map((group) => group.map(place)) };
+    // Groups on the same pods cost the same: of pods of eight ranks, one of eight is counted.
+    const alike = [...Map.groupBy(present, (group) => group.map(podOf).join()).values()];
+    return [...Map.groupBy(alike, ({ length }) => length)].map(([count, groups]) => ({
+      ...one,
+      bytesPerPair: one.bytesPerPair * count,
+      // Their order is that of ranks all the same: groups are walked in it.
+      groups: groups.flatMap(([group]) => (group === undefined ? [] : [group.map(place)])),
+    }));
   });
   const ranks = [...compact.keys()];
   return (chosen) => {
