@@ -32,9 +32,9 @@ describe('while nodes are held for the first in line', () => {
   });
 
   it.each<[string, number, boolean]>([
-    ['whose jobs made the steps that they stated', 5, true],
-    ['whose job made ten times its stated steps and has ended', 50, false],
-  ])('a job of a namespace %s takes a held node: %s %s', (_sentence, minutes, want) => {
+    ['a job of a namespace whose jobs made the steps that they stated takes a held node', 5, true],
+    ['a job of a namespace whose last job made ten times its stated steps takes none', 50, false],
+  ])('%s', (_sentence, minutes, want) => {
     const cluster = new VirtualCluster([4]);
     cluster.submit({ name: 'before', pods: 1, minutes, predictedMinutes: 5 });
     cluster.nextEnd();
