@@ -1,5 +1,5 @@
 /** How much longer than stated did the last jobs of a namespace run? Kept in memory; a new process reads it from the jobs that it finds. */
-import { findCondition, stepsOf, type TrainingJob } from '@coxswain/api-types';
+import { isTrue, stepsOf, type TrainingJob } from '@coxswain/api-types';
 import { runningAttempt } from './predicted-end.ts';
 
 /** Ended jobs that count, for each namespace. */
@@ -46,9 +46,9 @@ export class OverrunHistory {
 }
 
 /** Whether the job has ended for good. */
-function isOver({ status }: TrainingJob): boolean {
-  const isTrue = (type: string): boolean => findCondition(status?.conditions, type)?.status === 'True';
-  return runningAttempt({ status }) === undefined && (isTrue('Complete') || isTrue('Failed'));
+function isOver(job: TrainingJob): boolean {
+  const conditions = job.status?.conditions;
+  return runningAttempt(job) === undefined && (isTrue(conditions, 'Complete') || isTrue(conditions, 'Failed'));
 }
 
 /** undefined: the job stated no steps, or reported none. */
