@@ -33,12 +33,19 @@ export interface RawPod extends KubeObject {
 /** A controller of conversions on a cluster in memory, with a job and its save. */
 export class ConversionWorld {
   script = new CacheScript();
-  readonly api = new FakeKubeApi();
+  readonly api: FakeKubeApi;
   readonly errors: unknown[] = [];
   readonly events: string[] = [];
   /** What the controller calls in place of the server. */
-  client: RetentionParts['client'] = this.api;
-  controller = this.#another();
+  client: RetentionParts['client'];
+  controller: ConversionController;
+
+  /** `api`: the server of another world, if both are one cluster with two operators. */
+  constructor(api = new FakeKubeApi()) {
+    this.api = api;
+    this.client = api;
+    this.controller = this.#another();
+  }
 
   #another(): ConversionController {
     return new ConversionController({
