@@ -76,13 +76,13 @@ function refusalOf({ spec, contents }: KnownCheckpoint, layout: ParallelLayout):
 /** Whether a layout loads a checkpoint, in the words of the refusal that a resume would get. */
 export function judgeLoads(recorded: RecordedSave, layout: ParallelLayout): CheckpointLoads {
   const saved = savedOf(recorded);
-  const { verdict, because, warnings, conversion } = judgeLoad(saved, { layout });
+  const { verdict, because, warnings, notes, conversion } = judgeLoad(saved, { layout });
   const stated = conversion?.isStated === true ? ' The layout states that the conversion has run.' : '';
   const needed = neededConversion(saved, layout, recorded.spec);
   const isRefused = needed === undefined && describeLoadRefusal(saved, layout) !== undefined;
   const converted =
     needed === undefined ? '' : ` It ${describeConversion(needed)}. A pod converts it before GPUs are held.`;
-  return { verdict, message: `It ${because}.${stated}${converted}`, warnings: [...warnings], isRefused };
+  return { verdict, message: `It ${because}.${stated}${converted}`, warnings: [...warnings, ...notes], isRefused };
 }
 
 interface RecordedSave {

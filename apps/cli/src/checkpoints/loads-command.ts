@@ -130,13 +130,14 @@ async function nameIn(file: string): Promise<string> {
   return bytes > MAX_NAME_BYTES ? '' : await readFile(file, 'utf8').catch(() => '');
 }
 
-function verdictText({ verdict, because, conversion, warnings, basis }: LoadVerdict): string {
+function verdictText({ verdict, because, conversion, warnings, notes, basis }: LoadVerdict): string {
   const rows = [
     ['Verdict', verdict],
     ['Because', `it ${because}.`],
     ['Based on', basis === 'files' ? 'its files' : 'its format; its files do not say at which degrees it was saved'],
     ...(conversion === undefined ? [] : conversionRows(conversion)),
     ...warnings.map((warning) => ['Warning', warning]),
+    ...notes.map((note) => ['Note', note]),
   ];
   return columns(rows);
 }

@@ -39,6 +39,7 @@ const dp2 = target({ dataParallelDegree: 2 });
 const dp4 = target({ dataParallelDegree: 4 });
 const universal = (dataParallelDegree: number): LoadTarget =>
   target({ dataParallelDegree, checkpointPolicy: { format: 'deepspeed-universal' } });
+const DELAYED = { precision: 'fp8', scaling: 'delayed' } as const;
 const fsdp = target({ tensorParallelDegree: 2, dataParallelDegree: 4, states: { implementation: 'megatron-fsdp' } });
 
 describe('a save', () => {
@@ -333,6 +334,24 @@ describe('what a load loses is said before', () => {
       dp2,
       /Its files say no degrees: this follows/,
     ],
+    [
+      'scales of fp8, if the layout that saved it had no delayed scaling',
+      megatron({}, { layout: aLayout({ tensorParallelDegree: 2, dataParallelDegree: 4 }) }),
+      target({ tensorParallelDegree: 2, dataParallelDegree: 4, kernel: DELAYED }),
+      /kernel\.scaling delayed\), and the layout that saved it has no delayed scaling: the history begins empty/,
+    ],
+    [
+      'scales of fp8 that a format does not store',
+      { format: 'safetensors', facts: {} },
+      target({ kernel: DELAYED }),
+      /and safetensors stores none: the history begins empty/,
+    ],
+    [
+      'nothing of fp8, if both layouts have delayed scaling',
+      megatron({}, { layout: aLayout({ tensorParallelDegree: 2, dataParallelDegree: 4, kernel: DELAYED }) }),
+      target({ tensorParallelDegree: 2, dataParallelDegree: 4, kernel: DELAYED }),
+      undefined,
+    ],
     ['nothing, if nothing is lost', megatron(), tp2dp4, undefined],
   ])('%s', (_what, saved, wanted, warning) => {
     const { warnings } = judgeLoad(saved, wanted);
@@ -340,6 +359,24 @@ describe('what a load loses is said before', () => {
       warning === undefined ? undefined : expect.stringMatching(warning),
     );
   });
+});
+
+it.each<[what: string, saved: KnownSave, target: LoadTarget, note: RegExp | undefined]>([
+  [
+    'fewer replicas',
+    megatron(),
+    tp2dp2,
+    /a rank sums 4\/2 times as many micro-batches a step, because dataParallelDegree 4 becomes 2/,
+  ],
+  ['more replicas, after a conversion', deepspeed(), dp4, /a rank sums 2\/4 times as many/],
+  [
+    'the same replicas',
+    megatron({ optimizerSharding: 'fully_reshardable' }),
+    target({ tensorParallelDegree: 1, dataParallelDegree: 4 }),
+    undefined,
+  ],
+])('a verdict says whether gradient accumulation changes: %s', (_what, saved, wanted, note) => {
+  expect(judgeLoad(saved, wanted).notes).toEqual(note === undefined ? [] : [expect.stringMatching(note)]);
 });
 
 it('a conversion has its tool, its bytes and an estimate of its seconds', () => {

@@ -13,7 +13,7 @@ import { ALL_DEGREES, WORLD } from '../formats/degrees.ts';
 import { formatNamed } from '../formats/formats.ts';
 import { torchDistConverter } from '../formats/torch-dist/torch-dist.ts';
 import type { KnownSave, LoadTarget } from './known-save.ts';
-import { warningsOf } from './load-warnings.ts';
+import { notesOf, warningsOf } from './load-warnings.ts';
 
 /** An offline conversion that has to run before. */
 export interface Conversion {
@@ -35,8 +35,10 @@ export interface LoadVerdict {
   /** A sentence without its subject and its full stop: "was saved as ...". */
   readonly because: string;
   readonly conversion?: Conversion;
-  /** Whole sentences. */
+  /** What is lost or not known, in whole sentences. */
   readonly warnings: readonly string[];
+  /** What differs although nothing is lost, in whole sentences. */
+  readonly notes: readonly string[];
   /** files: its bytes say at which degrees it was saved. record: only the layout of its job does. */
   readonly basis: 'files' | 'record';
 }
@@ -57,6 +59,7 @@ export function judgeLoad(saved: KnownSave, target: LoadTarget): LoadVerdict {
     ...(answer.problem === 'needs conversion' ? { conversion: conversionOf(answer, saved.bytes) } : {}),
     warnings:
       answer.problem === undefined ? [...(answer.warnings ?? []), ...warningsOf({ saved, target, changed: all })] : [],
+    notes: answer.problem === undefined || answer.problem === 'needs conversion' ? notesOf({ changed: all }) : [],
     basis,
   };
 }

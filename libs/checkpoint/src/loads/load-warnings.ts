@@ -1,5 +1,5 @@
 /** What a load loses or changes, although the engine loads the save. */
-import { worldSize } from '@coxswain/layout';
+import { type ParallelLayout, worldSize } from '@coxswain/layout';
 import type { ChangedDegree } from '../formats/checkpoint-format.ts';
 import { DATA, PIPELINE, TENSOR, WORLD } from '../formats/degrees.ts';
 import type { SavedVocabulary } from '../read/saved-state.ts';
@@ -20,9 +20,20 @@ export function warningsOf(load: Load): readonly string[] {
     loaderPosition,
     noLoaderPosition,
     vocabularyRows,
+    scalesOfFp8,
     beforeShrinking,
     unreadFiles,
   ].flatMap((warning) => warning(load) ?? []);
+}
+
+/** What differs although nothing is lost. Whole sentences. */
+export function notesOf({ changed }: Pick<Load, 'changed'>): readonly string[] {
+  const [data] = changed.filter(({ field }) => field === DATA.field);
+  return data === undefined
+    ? []
+    : [
+        `Gradient accumulation changes: at the same global and micro batch size a rank sums ${data.was}/${data.becomes} times as many micro-batches a step, because ${data.field} ${data.was} becomes ${data.becomes}. Sums are rounded otherwise. A program that states its own accumulation trains on another global batch.`,
+      ];
 }
 
 function weightsAlone({ saved }: Load): string | undefined {
@@ -73,6 +84,22 @@ function paddedRows({ rows, words, multipleOf }: SavedVocabulary, tensor: number
   const multiple = multipleOf * tensor;
   // Without the number of words, rows that fit stay; whether fewer would do is not known.
   return Math.ceil((words ?? rows) / multiple) * multiple;
+}
+
+/** Weights, and what Megatron-LM's converter writes, have no extra states of modules, which hold the maxima of earlier steps. */
+const WITHOUT_EXTRA_STATES: readonly string[] = ['safetensors', 'hugging-face', 'fsdp_dtensor'];
+
+/** Follows the settings of both layouts, because extra states are opaque. */
+function scalesOfFp8({ saved, target }: Load): string | undefined {
+  if (!isDelayed(target.layout)) return undefined;
+  const isWithout = WITHOUT_EXTRA_STATES.includes(saved.format);
+  if (!isWithout && (saved.layout === undefined || isDelayed(saved.layout))) return undefined;
+  const why = isWithout ? `${saved.format} stores none` : 'the layout that saved it has no delayed scaling';
+  return `The layout scales fp8 by the maxima of earlier steps (kernel.scaling delayed), and ${why}: the history begins empty, so the first steps are scaled otherwise and can overflow.`;
+}
+
+function isDelayed({ kernel }: ParallelLayout): boolean {
+  return kernel?.precision === 'fp8' && kernel.scaling === 'delayed';
 }
 
 function beforeShrinking({ saved, target }: Load): string | undefined {
