@@ -1,8 +1,9 @@
 /** Engines of others in ways that the smokes of CI leave out; started by `npm run campaign -- engines`. */
 import { startSystem, type CoxswainSystem } from '@coxswain/local-cluster';
-import { createProject, jobIn, submit, type TestProject } from '../support/project.ts';
+import { createProject, type TestProject } from '../support/project.ts';
+import { ELASTIC_ENVIRONMENT, loseNode } from './elastic-deepspeed.ts';
 import { deepSpeed, plainScript, torchTitan, trainer, type EngineCase } from './jobs.ts';
-import { complaintsAbout, DEADLINE_MS, ranJob, trainThroughKill, trainUndisturbed } from './runs.ts';
+import { complaintsAbout, trainThroughKill, trainUndisturbed } from './runs.ts';
 
 interface Row {
   readonly name: string;
@@ -24,7 +25,14 @@ const ROWS: readonly Row[] = [
   throughKill('DeepSpeed, ZeRO-2 under torchrun', named('torchrun', deepSpeed(ZERO2, { startedBy: 'torchrun' }))),
   throughKill('a plain script under ft_launcher', plainScript({ startedBy: 'ft_launcher' })),
   { name: 'the Trainer without GPUs trains with DDP where FSDP was asked for, and the job says so', run: becameDdp },
-  { name: 'DeepSpeed at DP2 is refused at DP4, and goes on there once it is converted', run: converted },
+  {
+    name: 'DeepSpeed on four ranks loses a node and goes on with two',
+    run: (system, project) => loseNode(system, project, { isBack: false }),
+  },
+  {
+    name: 'DeepSpeed goes on with four ranks once the node is back',
+    run: (system, project) => loseNode(system, project, { isBack: true }),
+  },
 ];
 
 function named(by: string, engine: EngineCase): EngineCase {
@@ -41,34 +49,9 @@ async function becameDdp(_system: CoxswainSystem, project: TestProject): Promise
     : [`what differs reads "${difference}"`];
 }
 
-/** DP2 to DP4: by itself DeepSpeed cannot load it, which is said before a rank starts; its universal format can. */
-async function converted(_system: CoxswainSystem, project: TestProject): Promise<readonly string[]> {
-  const engine = named('universal', deepSpeed(ZERO2));
-  const { id } = await submit(project, engine.name, engine.spec);
-  const at = { project: project.name, id };
-  await jobIn(project, id, ['Running'], { deadlineMs: DEADLINE_MS, and: ({ checkpoint }) => checkpoint !== null });
-  await project.api.suspend(at);
-  await jobIn(project, id, ['Suspended'], { deadlineMs: DEADLINE_MS });
-  const layout = { ...ZERO2, tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 4 };
-  await project.api.resume(at, { layout });
-  const refused = await jobIn(project, id, ['Queued'], {
-    and: ({ summary }) => summary.includes('was saved as deepspeed'),
-  });
-  await project.api.suspend(at);
-  await jobIn(project, id, ['Suspended'], { deadlineMs: DEADLINE_MS });
-  await project.api.resume(at, { layout: { ...layout, checkpointPolicy: { format: 'deepspeed-universal' } } });
-  await jobIn(project, id, ['Complete'], { deadlineMs: DEADLINE_MS });
-  const { job } = await ranJob(project, id, engine);
-  const resumed = job.attempts.at(-1)?.resumedFrom?.step ?? 0;
-  return [
-    ...(resumed > 0 ? [] : ['it began again from scratch']),
-    ...(refused.attempts.length === 1 ? [] : ['ranks were started at a layout that cannot load the checkpoint']),
-  ];
-}
-
 /** Whether every row whose name contains the word held. */
 async function main(word = ''): Promise<boolean> {
-  const system = await startSystem();
+  const system = await startSystem({ shortLeases: true, operatorEnvironment: ELASTIC_ENVIRONMENT });
   let failed = 0;
   try {
     const project = await createProject(system, 'engines');
