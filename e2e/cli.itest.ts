@@ -173,6 +173,25 @@ describe('the command line', () => {
     expect([stranger.code, stranger.err]).toEqual([1, expect.stringMatching(/\((NOT_FOUND|FORBIDDEN)\)/)]);
   });
 
+  it.each([
+    ['that reshards', ['reshard', 'runs/old', 'runs/new', '--ranks', '8', '--workers', '2']],
+    [
+      "with an engine's converter",
+      [
+        'convert',
+        'runs/old',
+        'runs/new',
+        ...'--to fsdp_dtensor --converter megatron-lm --image e --memory 1Gi'.split(' '),
+      ],
+    ],
+  ])('prints a Job %s that the API server takes as it is', async (_what, argv) => {
+    const { out, err } = await coxswain(['checkpoint', ...argv, '--job', 'printed', '--claim', 'checkpoints']);
+    expect(err).toBe('');
+    // Strict: a field that the server does not know is an error, and no warning.
+    const apply = ['-n', 'rowers', 'apply', '--dry-run=server', '--validate=strict', '-f', '-'];
+    expect(await system.plane.kubectl(apply, { input: out })).toBe('job.batch/printed created (server dry run)\n');
+  });
+
   it('finds what the cluster lacks with a kubeconfig, and names what it may not read', async () => {
     const { plane } = system;
     const aClass = (name: string, value: number): readonly string[] => [

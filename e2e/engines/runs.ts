@@ -7,7 +7,7 @@ import { jobIn, submit, type TestProject } from '../support/project.ts';
 import type { EngineCase } from './jobs.ts';
 
 /** Ranks of these engines take half a minute to import what they need where they share two cores. */
-export const DEADLINE_MS = 240_000;
+const DEADLINE_MS = 240_000;
 
 export interface Ran {
   readonly job: Job;
@@ -61,7 +61,7 @@ export async function trainUndisturbed(project: TestProject, engine: EngineCase)
 }
 
 /** Everything that is told of a job that is done, once its last checkpoint is in the catalogue. */
-export async function ranJob(project: TestProject, id: string, { steps, saveEvery }: EngineCase): Promise<Ran> {
+async function ranJob(project: TestProject, id: string, { steps, saveEvery }: EngineCase): Promise<Ran> {
   const at = { project: project.name, id };
   const last = Math.floor(steps / saveEvery) * saveEvery;
   const checkpoints = await waitFor(

@@ -109,6 +109,15 @@ export {
 } from './reshard/plan-reshard.ts';
 export { castElements } from './convert/cast-elements.ts';
 export { combineCrc32 } from './convert/combine-crc32.ts';
+export {
+  convertedSaveIn,
+  converterCommand,
+  describeUnfitSource,
+  describeUnknownConversion,
+  ENGINE_CONVERTERS,
+  type EngineConversion,
+  type EngineConverter,
+} from './convert/engine-converters.ts';
 export { flatBoxes } from './convert/flat-boxes.ts';
 export { type ConvertedTensor, sourcesOf, type SourcePiece } from './convert/converted-tensor.ts';
 export {

@@ -19,12 +19,18 @@ import { crc32 } from 'node:zlib';
 import { CliError } from '../cli-error.ts';
 import { columns } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
+import {
+  addConverterOptions,
+  checkConverterSource,
+  type ConverterOptions,
+  showConverterJob,
+} from './engine-converter.ts';
 import { progressOf, verifyFiles } from './look-at-save.ts';
 import { addStoreOptions, openAndList, type OpenedStore, openTarget, type StoreOptions } from './opened-store.ts';
 import { ranksOf, requireApart, withReshardErrors } from './reshard-command.ts';
 
-interface ConvertOptions extends StoreOptions {
-  readonly to: ConversionFormat;
+interface ConvertOptions extends StoreOptions, ConverterOptions {
+  readonly to: ConversionFormat | typeof FSDP_DTENSOR;
   readonly names?: SpellingName | 'keep';
   readonly modelConfig?: string;
   readonly ranks: number;
@@ -33,6 +39,8 @@ interface ConvertOptions extends StoreOptions {
   readonly plan?: boolean;
 }
 
+/** Written by the converter of Megatron-LM alone. */
+const FSDP_DTENSOR = 'fsdp_dtensor';
 /** Of a file of safetensors: as Transformers divides weights. */
 const FILE_BYTES = 5_000_000_000;
 /** Read and written at a time. */
@@ -58,7 +66,7 @@ const NAMES_OF: Readonly<Record<ConversionFormat, SpellingName | 'keep'>> = {
 
 /** Adds `checkpoint convert`, which writes the weights of a save in another format. */
 export function addConvertCommand(checkpoint: Command, session: Session): void {
-  addStoreOptions(checkpoint.command('convert'))
+  const command = addStoreOptions(checkpoint.command('convert'))
     .argument('<source>', 'directory of one save, or s3://BUCKET/PREFIX')
     .argument('<target>', 'empty directory or prefix for the new save')
     .description(
@@ -66,7 +74,7 @@ export function addConvertCommand(checkpoint: Command, session: Session): void {
     )
     .addOption(
       new Option('--to <format>', 'hugging-face: safetensors with config.json, under the names of Transformers')
-        .choices(CONVERSION_FORMATS)
+        .choices([...CONVERSION_FORMATS, FSDP_DTENSOR])
         .makeOptionMandatory(),
     )
     .addOption(
@@ -90,7 +98,8 @@ export function addConvertCommand(checkpoint: Command, session: Session): void {
         .choices(['fully_reshardable'])
         .conflicts(['names', 'modelConfig', 'dtype']),
     )
-    .option('--plan', 'show the plan; write nothing')
+    .option('--plan', 'show the plan; write nothing');
+  addConverterOptions(command)
     .addHelpText('after', EXAMPLES)
     .action(async (source: string, target: string, options: ConvertOptions) => {
       await withReshardErrors(() => convert(session, source, target, options));
@@ -106,10 +115,22 @@ Examples:
   coxswain checkpoint convert llama start/llama --to dcp --names torchtitan --ranks 8
   coxswain checkpoint convert llama start/llama/release --to torch_dist --ranks 8
   coxswain checkpoint convert outputs/checkpoint/step-1000 weights/step-1000 --to safetensors --plan
-  coxswain checkpoint convert checkpoints/iter_0001000 converted/iter_0001000 --to torch_dist --optimizer fully_reshardable --ranks 8`;
+  coxswain checkpoint convert checkpoints/iter_0001000 converted/iter_0001000 --to torch_dist --optimizer fully_reshardable --ranks 8
+  coxswain checkpoint convert runs/iter_0001000 fsdp/iter_0001000 --to fsdp_dtensor --converter megatron-lm --swiglu \\
+      --job to-fsdp --image registry.example.com/megatron:1 --claim checkpoints --memory 64Gi --gpus 8 | kubectl apply -f -`;
 
 async function convert(session: Session, from: string, to: string, options: ConvertOptions): Promise<void> {
+  const { converter } = options;
+  if (converter !== undefined && options.job !== undefined)
+    return await showConverterJob(session, from, to, { ...options, converter });
+  if (options.job !== undefined)
+    throw new CliError('--job prints a Job for the converter of an engine. Name it: --converter megatron-bridge.');
+  if (converter !== undefined && options.plan !== true)
+    throw new CliError(
+      `The converter of ${converter} runs in the image of its engine. Add --job NAME for a Job of Kubernetes, or --plan to check the source.`,
+    );
   const source = await openAndList(session, from, options, 'the directory of one save, such as checkpoint/step-1000');
+  if (converter !== undefined) return await checkConverterSource(session, from, source, { ...options, converter });
   const { plan, isArchived, warnings } = await planOf(session, from, source, options);
   const summary = { ...summaryOf(plan), warnings };
   if (options.plan === true) {
@@ -158,17 +179,20 @@ async function planOf(
   if (verdict === 'damaged' || verdict === 'incomplete' || verdict === 'suspect')
     throw new CliError(`${from} is ${verdict}: ${findings[0]?.sentence ?? ''} Use another save.`);
   const warnings = findings.map(({ sentence }) => sentence);
+  const { to } = options;
+  if (to === FSDP_DTENSOR)
+    throw new CliError(`${to} is written by the converter of Megatron-LM alone: add --converter megatron-lm.`);
   if (options.optimizer !== undefined) {
-    if (options.to !== 'torch_dist' || format !== 'torch_dist')
+    if (to !== 'torch_dist' || format !== 'torch_dist')
       throw new CliError(
-        `--optimizer ${options.optimizer} converts a save of torch_dist to torch_dist, and this is ${format} to ${options.to}. Leave it out to convert the weights alone.`,
+        `--optimizer ${options.optimizer} converts a save of torch_dist to torch_dist, and this is ${format} to ${to}. Leave it out to convert the weights alone.`,
       );
     const kept = await runReading(source.store, source.files, readKeptState(state, source.files, crc32));
     return { plan: planFullyReshardable(state, { ranks: options.ranks, crc32, kept }), ...read, warnings };
   }
   const plan = planConversion(state, {
-    to: options.to,
-    names: options.names ?? NAMES_OF[options.to],
+    to,
+    names: options.names ?? NAMES_OF[to],
     config: await configOf(source, options),
     ranks: options.ranks,
     fileBytes: FILE_BYTES,

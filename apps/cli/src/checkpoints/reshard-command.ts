@@ -219,7 +219,7 @@ function isBucket(place: string): boolean {
 }
 
 /** Where a pod of the Job finds it. */
-function inPod(place: string): string {
+export function inPod(place: string): string {
   return isBucket(place) ? place : `${CLAIM_MOUNT}/${place.replace(/^\/+/, '')}`;
 }
 
