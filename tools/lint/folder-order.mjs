@@ -109,6 +109,8 @@ export const FOLDER_ORDER = {
     'ingest',
     'fabric',
     'quarantine',
+    // follows the queues of others
+    'kueue',
     'training-job',
     'cluster',
     'config',
@@ -185,6 +187,8 @@ export const FOLDER_ORDER = {
     'claims',
     'promises',
     'windows',
+    // what Kueue admits
+    'kueue',
     'order',
     'times',
     'capacity',

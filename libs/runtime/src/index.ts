@@ -1,4 +1,5 @@
 export { COMPUTE_DOMAINS, computeDomainOf } from './compute-domain.ts';
+export { type GangTemplate, gangTemplates } from './gang-templates.ts';
 export { nodeDemandOf } from './node-demand.ts';
 export { withSocketTransport } from './socket-transport.ts';
 export { containersWithoutUser, withUnprivilegedUser } from './pod-user.ts';

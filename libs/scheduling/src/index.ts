@@ -36,3 +36,12 @@ export {
 } from './order/priority.ts';
 export { isLongSearch } from './capacity/long-search.ts';
 export type { NodePromise } from './promises/node-promise.ts';
+export { podShape } from './kueue/pod-shape.ts';
+export { type JobQuota, jobQuota } from './kueue/job-quota.ts';
+export { withNodeRules } from './kueue/flavours.ts';
+export { flavourRules, jobUidOf, type NodeRules, readWorkload, type WorkloadFacts } from './kueue/workload-facts.ts';
+export { decideQuota, type QueuedJob, type QuotaDecision, type QuotaWrite } from './kueue/decide-quota.ts';
+export { goneJob, queuedJob, queueNameOf } from './kueue/queued-job.ts';
+export { KUEUE_API, KUEUE_LABELS, PLACEMENT_CHECK_CONTROLLER, WORKLOAD_FINALIZER } from './kueue/kueue-names.ts';
+export { changePatch, workloadManifest, workloadName, type WorkloadPriority } from './kueue/workload-manifest.ts';
+export { answerPatch, finishPatch, releasePatch } from './kueue/workload-patches.ts';

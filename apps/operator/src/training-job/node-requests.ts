@@ -11,9 +11,8 @@ import {
   type KubeClient,
   type KubeObject,
 } from '@coxswain/kube';
-import { worldSize } from '@coxswain/layout';
 import type { ObservedNodeRequest } from '@coxswain/lifecycle';
-import type { ClusterScheduler } from '@coxswain/scheduling';
+import { type ClusterScheduler, podShape } from '@coxswain/scheduling';
 import { cutText } from '@coxswain/safe-text';
 import { childLabels } from '../cluster/cluster-cache.ts';
 import { podTemplatesPath, provisioningRequestsPath, trainingJobsPath } from '../cluster/paths.ts';
@@ -91,9 +90,8 @@ export class NodeRequests {
     for (const [uid, asked] of this.#asked) if (!uids.has(uid)) await this.#attempt(() => this.#end(uid, asked));
     for (const [index, { job, request }] of waiting.entries()) {
       if (request === undefined || (index >= MOST_REQUESTS && this.#cannotAsk() === undefined)) continue;
-      const ranks = worldSize(request.layout);
-      const wanted = { ranks, gpusPerPod: Math.min(ranks, request.gpusPerNode ?? USUAL_GPUS_PER_NODE) };
-      await this.#attempt(() => this.#reconcileJob(job, { ...wanted, demand: request.demand }));
+      const wanted = { ...podShape(request), demand: request.demand };
+      await this.#attempt(() => this.#reconcileJob(job, wanted));
     }
   }
 
@@ -277,9 +275,6 @@ export class NodeRequests {
     }
   }
 }
-
-/** Default of most machines, if neither job nor runtime sets it. */
-const USUAL_GPUS_PER_NODE = 8;
 
 function requestKey(job: TrainingJob): string {
   const { namespace } = job.metadata;

@@ -1,8 +1,9 @@
 /** Builds the ProvisioningRequest of a gang, as specified in kubernetes/autoscaler, cluster-autoscaler/apis/provisioningrequest, autoscaling.x-k8s.io/v1. */
 import { createHash } from 'node:crypto';
-import { ANNOTATIONS, CONTAINERS, GPU_RESOURCE } from '@coxswain/api-types';
+import { ANNOTATIONS } from '@coxswain/api-types';
 import type { NodeDemand } from '@coxswain/fabric';
 import type { KubeObject } from '@coxswain/kube';
+import { gangTemplates, type GangTemplate } from '@coxswain/runtime';
 
 /** Contents of a ProvisioningRequest. */
 export interface ProvisioningRequest {
@@ -14,9 +15,6 @@ export interface ProvisioningRequest {
   readonly demand: NodeDemand | undefined;
 }
 
-/** It is simulated and never run. */
-const IMAGE = 'registry.k8s.io/pause:3.10';
-
 /**
  * The request and the templates that it names: one for whole pods, one for a smaller last pod. A template holds what chooses nodes (GPUs, devices, node
  * selector, tolerations) and nothing else of a job, so that its readers learn no more than its size.
@@ -25,13 +23,8 @@ export function provisioningRequest(of: ProvisioningRequest): {
   readonly templates: readonly KubeObject[];
   readonly request: KubeObject;
 } {
-  const { name, metadata, className, ranks, gpusPerPod } = of;
-  const whole = Math.floor(ranks / gpusPerPod);
-  const last = ranks - whole * gpusPerPod;
-  const sets = [
-    { template: name, gpus: gpusPerPod, count: whole },
-    ...(last === 0 ? [] : [{ template: `${name}-last`, gpus: last, count: 1 }]),
-  ];
+  const { name, metadata, className } = of;
+  const sets = gangTemplates(of).map((set) => ({ ...set, template: set.kind === 'last' ? `${name}-last` : name }));
   const request = {
     apiVersion: 'autoscaling.x-k8s.io/v1',
     kind: 'ProvisioningRequest',
@@ -41,7 +34,7 @@ export function provisioningRequest(of: ProvisioningRequest): {
       podSets: sets.map(({ template, count }) => ({ podTemplateRef: { name: template }, count })),
     },
   };
-  return { templates: sets.map(({ template, gpus }) => podTemplate(of, { name: template, gpus })), request };
+  return { templates: sets.map(({ template, spec }) => podTemplate(of, { name: template, spec })), request };
 }
 
 /**
@@ -75,18 +68,9 @@ function sha256(text: string): string {
 }
 
 function podTemplate(
-  { metadata, demand }: ProvisioningRequest,
-  { name, gpus }: { readonly name: string; readonly gpus: number },
+  { metadata }: ProvisioningRequest,
+  { name, spec }: { readonly name: string; readonly spec: GangTemplate['spec'] },
 ): KubeObject {
-  const { nodeSelector = {}, tolerations = [], devices = {} } = demand ?? {};
-  const counts = Object.fromEntries(Object.entries(devices).map(([device, count]) => [device, String(count)]));
-  const limits = { [GPU_RESOURCE]: String(gpus), ...counts };
-  const spec = {
-    restartPolicy: 'Never',
-    ...(Object.keys(nodeSelector).length === 0 ? {} : { nodeSelector }),
-    tolerations: [{ key: GPU_RESOURCE, operator: 'Exists', effect: 'NoSchedule' }, ...tolerations],
-    containers: [{ name: CONTAINERS.trainer, image: IMAGE, resources: { requests: limits, limits } }],
-  };
   const annotations = { [ANNOTATIONS.nodeRequest]: sha256(JSON.stringify(spec)) };
   return {
     apiVersion: 'v1',
