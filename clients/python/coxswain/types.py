@@ -283,7 +283,7 @@ class Attempt(TypedDict):
     heldByFenced: NotRequired[list[AttemptHeldByFencedItem]]
     """GPUs that its fenced pods hold after endedAt, each number from its time on: a pod on a lost node cannot be deleted. Absent: none."""
     outcome: NotRequired[Literal["Succeeded", "Failed", "Suspended", "Cancelled", "Resized", "Moved"]]
-    reason: NotRequired[Literal["EngineFailed", "DoNotRestart", "NothingTrained", "LauncherFailed", "PodLost", "PodNeverRan", "NodeLost", "Evicted", "LimitExceeded", "TurnedAway", "NotCreated", "NotScheduled", "NotStarted", "SecretMissing", "Condemned", "Hung", "PreflightFailed", "RendezvousPortLost", "CheckpointUnreadable", "CheckpointIoError", "PodsRefused", "PlacementLost", "NameConflict", "NotReaped", "GpusFree", "NodeLeaving", "MadeRoom", "MaxRuntimeReached", "SuspendRequested", "CancelRequested"]]
+    reason: NotRequired[Literal["EngineFailed", "DoNotRestart", "NothingTrained", "LauncherFailed", "PodLost", "PodNeverRan", "NodeLost", "Evicted", "LimitExceeded", "TurnedAway", "NotCreated", "NotScheduled", "NotStarted", "SecretMissing", "Condemned", "Hung", "PreflightFailed", "RendezvousPortLost", "CheckpointUnreadable", "CheckpointIoError", "PodsRefused", "PlacementLost", "NameConflict", "NotReaped", "GpusFree", "NodeLeaving", "MadeRoom", "QuotaEvicted", "MaxRuntimeReached", "SuspendRequested", "CancelRequested"]]
     message: NotRequired[str]
     """For a failure: rank, node, exit code and the last lines of its log."""
     checkpointFaults: NotRequired[list[CheckpointFaultOnNode]]
@@ -1010,7 +1010,7 @@ class EndedIncarnation(TypedDict):
     """When every one of its ranks had been started. Absent: never."""
     endedAt: str
     """When its failure was recorded."""
-    reason: Literal["EngineFailed", "DoNotRestart", "NothingTrained", "LauncherFailed", "PodLost", "PodNeverRan", "NodeLost", "Evicted", "LimitExceeded", "TurnedAway", "NotCreated", "NotScheduled", "NotStarted", "SecretMissing", "Condemned", "Hung", "PreflightFailed", "RendezvousPortLost", "CheckpointUnreadable", "CheckpointIoError", "PodsRefused", "PlacementLost", "NameConflict", "NotReaped", "GpusFree", "NodeLeaving", "MadeRoom", "MaxRuntimeReached", "SuspendRequested", "CancelRequested"]
+    reason: Literal["EngineFailed", "DoNotRestart", "NothingTrained", "LauncherFailed", "PodLost", "PodNeverRan", "NodeLost", "Evicted", "LimitExceeded", "TurnedAway", "NotCreated", "NotScheduled", "NotStarted", "SecretMissing", "Condemned", "Hung", "PreflightFailed", "RendezvousPortLost", "CheckpointUnreadable", "CheckpointIoError", "PodsRefused", "PlacementLost", "NameConflict", "NotReaped", "GpusFree", "NodeLeaving", "MadeRoom", "QuotaEvicted", "MaxRuntimeReached", "SuspendRequested", "CancelRequested"]
     message: NotRequired[str]
     """Rank, node and how it ended."""
     charged: bool
@@ -1454,7 +1454,7 @@ class FailurePolicyInput(TypedDict):
 class FailureRule(TypedDict):
     name: str
     """Name of the rule in status and messages."""
-    onReasons: NotRequired[list[Literal["EngineFailed", "DoNotRestart", "NothingTrained", "LauncherFailed", "PodLost", "PodNeverRan", "NodeLost", "Evicted", "LimitExceeded", "TurnedAway", "NotCreated", "NotScheduled", "NotStarted", "SecretMissing", "Condemned", "Hung", "PreflightFailed", "RendezvousPortLost", "CheckpointUnreadable", "CheckpointIoError", "PodsRefused", "PlacementLost", "NameConflict", "NotReaped", "GpusFree", "NodeLeaving", "MadeRoom", "MaxRuntimeReached", "SuspendRequested", "CancelRequested"]]]
+    onReasons: NotRequired[list[Literal["EngineFailed", "DoNotRestart", "NothingTrained", "LauncherFailed", "PodLost", "PodNeverRan", "NodeLost", "Evicted", "LimitExceeded", "TurnedAway", "NotCreated", "NotScheduled", "NotStarted", "SecretMissing", "Condemned", "Hung", "PreflightFailed", "RendezvousPortLost", "CheckpointUnreadable", "CheckpointIoError", "PodsRefused", "PlacementLost", "NameConflict", "NotReaped", "GpusFree", "NodeLeaving", "MadeRoom", "QuotaEvicted", "MaxRuntimeReached", "SuspendRequested", "CancelRequested"]]]
     """Reasons of attempts (status.attempts[].reason), such as NodeLost or Condemned. Absent: any but DoNotRestart, NothingTrained, PodsRefused, PlacementLost and NameConflict."""
     onExitCodes: NotRequired[FailureExitCodes]
     """Exit codes of the rank that failed first. Does not match if the code is unknown."""
@@ -1475,7 +1475,7 @@ class FailureRule(TypedDict):
 class FailureRuleInput(TypedDict):
     name: str
     """Name of the rule in status and messages."""
-    onReasons: NotRequired[list[Literal["EngineFailed", "DoNotRestart", "NothingTrained", "LauncherFailed", "PodLost", "PodNeverRan", "NodeLost", "Evicted", "LimitExceeded", "TurnedAway", "NotCreated", "NotScheduled", "NotStarted", "SecretMissing", "Condemned", "Hung", "PreflightFailed", "RendezvousPortLost", "CheckpointUnreadable", "CheckpointIoError", "PodsRefused", "PlacementLost", "NameConflict", "NotReaped", "GpusFree", "NodeLeaving", "MadeRoom", "MaxRuntimeReached", "SuspendRequested", "CancelRequested"]]]
+    onReasons: NotRequired[list[Literal["EngineFailed", "DoNotRestart", "NothingTrained", "LauncherFailed", "PodLost", "PodNeverRan", "NodeLost", "Evicted", "LimitExceeded", "TurnedAway", "NotCreated", "NotScheduled", "NotStarted", "SecretMissing", "Condemned", "Hung", "PreflightFailed", "RendezvousPortLost", "CheckpointUnreadable", "CheckpointIoError", "PodsRefused", "PlacementLost", "NameConflict", "NotReaped", "GpusFree", "NodeLeaving", "MadeRoom", "QuotaEvicted", "MaxRuntimeReached", "SuspendRequested", "CancelRequested"]]]
     """Reasons of attempts (status.attempts[].reason), such as NodeLost or Condemned. Absent: any but DoNotRestart, NothingTrained, PodsRefused, PlacementLost and NameConflict."""
     onExitCodes: NotRequired[FailureExitCodesInput]
     """Exit codes of the rank that failed first. Does not match if the code is unknown."""

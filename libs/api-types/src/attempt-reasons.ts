@@ -99,6 +99,11 @@ export const ATTEMPT_REASONS = {
     meaning:
       'It made room for a job of higher priority, which forClaim names: it saved and stopped. The job goes on by itself on other nodes, on fewer GPUs, or when GPUs are free.',
   },
+  QuotaEvicted: {
+    charged: false,
+    meaning:
+      'Kueue evicted the Workload of the job, for example for a job of higher priority; the gang saved and stopped. The job goes on by itself when Kueue admits it again.',
+  },
   MaxRuntimeReached: {
     charged: false,
     meaning: 'The run has held GPUs for spec.maxRuntimeSeconds; it saved and stopped, and the job ends.',

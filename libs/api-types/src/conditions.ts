@@ -50,6 +50,8 @@ export const CONDITION_REASONS = {
     GangPlaced: 'Every rank has a node; the Placement object of the attempt records it.',
     Placing: 'Nodes are free; the placement is being recorded.',
     WaitingForCapacity: 'Too few GPUs are free; the message names the needed and the free number.',
+    WaitingForQuota:
+      'The job names a queue of Kueue, and Kueue has not admitted its Workload; the message contains the reason that Kueue gives. No node is held for the job.',
     NotAccepted: 'The spec cannot run; condition Accepted names the reason.',
     Planning: 'The planner is choosing a layout, or predicting the one of the spec; placement waits for its answer.',
     ReadingRuntime: 'The runtime that the job names is being read.',

@@ -90,6 +90,7 @@ describe('an attempt that ends for', () => {
     ['GpusFree', false],
     ['NodeLeaving', false],
     ['MadeRoom', false],
+    ['QuotaEvicted', false],
   ])('%s counts against the restarts: %s', (reason, charged) => {
     expect(ATTEMPT_REASONS[reason].charged).toBe(charged);
   });
@@ -118,6 +119,7 @@ describe('reasons of condition', () => {
         'GangPlaced',
         'Placing',
         'WaitingForCapacity',
+        'WaitingForQuota',
         'NotAccepted',
         'Planning',
         'ReadingRuntime',

@@ -16,6 +16,7 @@ import type { ObservedPod } from '../observation/observed.ts';
 import { checkpointWriteKey } from '../observation/refused-checkpoints.ts';
 import { isGangWanted, isUnderWay } from '../epoch/planning.ts';
 import { referencesNow } from '../epoch/next-epoch.ts';
+import { quotaQuestion } from './quota-question.ts';
 import { podToAskAbout } from '../observation/silent-pods.ts';
 import { areReferencesDue } from '../observation/reference-standing.ts';
 import { needsRuntime } from '../epoch/unwritten-placement.ts';
@@ -40,6 +41,7 @@ const ACTION_STEPS: readonly ActionStep[] = [
   readPodWarning,
   markDamagedCheckpoints,
   findNodes,
+  askQuota,
   probePod,
   createPlacement,
   endLingering,
@@ -249,6 +251,12 @@ function createPlacement({ facts: { unwritten }, claimed }: Situation): readonly
 /** Starts the search once; a search in progress is not started again. */
 function findNodes({ next }: Situation): readonly Action[] {
   return next.kind === 'choosingNodes' && next.ask !== undefined ? [{ kind: 'findNodes', search: next.ask }] : [];
+}
+
+/** Asked in every pass: the one who is asked compares. */
+function askQuota({ record, facts, next }: Situation): readonly Action[] {
+  const question = quotaQuestion(record, facts, next);
+  return question === undefined ? [] : [{ kind: 'askQuota', question }];
 }
 
 function probePod({ facts, next, claim }: Situation): readonly Action[] {

@@ -149,6 +149,7 @@ const WAITING: readonly NextEpoch['kind'][] = [
   'choosingNodes',
   'converting',
   'priorityClassMissing',
+  'waitingForQuota',
 ];
 
 /** Whether a refused spec may be accepted later: the planner may accept other nodes, and a runtime may be created or changed. */

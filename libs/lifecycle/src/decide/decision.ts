@@ -1,3 +1,4 @@
+import type { QuotaQuestion } from '../epoch/quota-gate.ts';
 import type {
   CheckpointResourceSpec,
   CheckpointResourceStatus,
@@ -92,6 +93,8 @@ export type Action =
    * the job again. The search uses the capacity at the time of its turn.
    */
   | { readonly kind: 'findNodes'; readonly search: NodeSearch }
+  /** Ask for quota for these pods, and say whether they have nodes. What is granted is shown as `quota` of a later observation. */
+  | { readonly kind: 'askQuota'; readonly question: QuotaQuestion }
   /**
    * Read the job's runtime without waiting. Show it as being read at once, and the outcome when it is there; then reconcile the job again.
    */

@@ -289,6 +289,7 @@ function describeIncidentEnd(incident: Incident): string {
 /** Reasons of condition Placed that a user may want to act on. */
 const REPORTED_REASONS: readonly string[] = [
   'WaitingForCapacity',
+  'WaitingForQuota',
   'TopologyUnsatisfiable',
   'NotAccepted',
   'CheckpointsUnusable',

@@ -157,6 +157,8 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
     }
     case 'waiting':
       return { holds: false, reason: 'WaitingForCapacity', message: withHeldNodes(next.message, record, facts) };
+    case 'waitingForQuota':
+      return { holds: false, reason: 'WaitingForQuota', message: next.message };
     case 'unsatisfiable':
       return { holds: false, reason: 'TopologyUnsatisfiable', message: withClaim(next.message, record) };
     case 'priorityClassMissing':

@@ -26,6 +26,8 @@ import { missingPriorityClass } from './job-priority.ts';
 import { isGangWanted, type Planning } from './planning.ts';
 import { nodeDemandOf } from '@coxswain/runtime';
 import { referenceStanding } from '../observation/reference-standing.ts';
+import { beforeBeginning, beforePlacing, type WaitingForQuota } from './quota-gate.ts';
+import { demandOfQuota } from '../observation/quota-rules.ts';
 import { runtimeStanding } from './runtime-standing.ts';
 import { restartDelayMs } from '../failure/restart-budget.ts';
 import { type SaveInterval, saveInterval } from './save-interval.ts';
@@ -64,6 +66,7 @@ export type NextEpoch =
       readonly refused?: GangRequest;
       readonly wanted?: { readonly placing: Placing; readonly request: GangRequest };
     }
+  | WaitingForQuota
   /** Another process searches nodes; `ask` if that search was not started yet, or must be made again. */
   | { readonly kind: 'choosingNodes'; readonly ask?: NodeSearch }
   /** There is room, and the known version of the runtime is too old to begin with. */
@@ -138,6 +141,9 @@ export function nextEpoch({ record, facts, planning, acceptance, now }: Standing
   const { spec } = acceptance;
   const epoch = nextEpochNumber(record, facts);
   const placing = { spec, epoch, from, saves: saveInterval(record, spec, epoch), now };
+  const request = requestOf(record, facts, placing);
+  const withoutQuota = beforePlacing(facts, request);
+  if (withoutQuota !== undefined) return withoutQuota;
   const next = placeOnClaim(record, facts, placing) ?? place(record, facts, placing);
   // Only an attempt that would begin now waits, so that a job that waits for something else has a stable message.
   if (next.kind === 'placing' && areCheckpointsDue(record, facts)) {
@@ -146,7 +152,7 @@ export function nextEpoch({ record, facts, planning, acceptance, now }: Standing
   if (next.kind === 'placing' && runtime.kind === 'usable' && !runtime.isFresh) return { kind: 'readingRuntimeAgain' };
   if (next.kind === 'placing' && !(references.kind === 'usable' && references.isFresh))
     return { kind: 'readingReferences' };
-  return probed(next, facts);
+  return beforeBeginning(probed(next, facts), facts.observed.quota, request);
 }
 
 /** The objects that pods of the next attempt need, as far as its runtime is known. */
@@ -191,18 +197,8 @@ function nextEpochNumber(record: JobRecord, facts: Facts): number {
 /** Places that attempt of the job, if possible. The same observation gives the same placement. */
 export function place(record: JobRecord, facts: Facts, placing: Placing): NextEpoch {
   const { spec } = placing;
-  const { gpusPerNode } = spec.resources;
-  const runtime = runtimeStanding(facts);
   const before = gangBefore(facts, placing);
-  const request = {
-    layout: spec.layout,
-    acrossIslands: acrossIslandsOf(spec.resources),
-    ...(gpusPerNode === undefined ? {} : { gpusPerNode }),
-    ...batchOf(spec),
-    ...stageGpusOf(record, spec),
-    ...(runtime.kind === 'usable' ? { demand: nodeDemandOf(runtime.snapshot.template) } : {}),
-    ...(mayHaveReserve(record, facts, before) ? { replacing: facts.job.metadata.uid } : {}),
-  };
+  const request = requestOf(record, facts, placing);
   const standing = facts.observed.standingRefusal?.(request);
   const wanted = { placing, request };
   if (standing !== undefined) return { ...standing, wanted };
@@ -215,6 +211,24 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
   if (found.kind === 'choosingNodes') return found;
   if (found.kind !== 'placed') return { ...found, refused: request, wanted };
   return asPlaced(record, facts, { placing, placement: placementSpec(facts, placing, found), where: found.where });
+}
+
+/** What the gang asks for. */
+function requestOf(record: JobRecord, facts: Facts, placing: Placing): GangRequest {
+  const { spec } = placing;
+  const { gpusPerNode } = spec.resources;
+  const runtime = runtimeStanding(facts);
+  const demand =
+    runtime.kind === 'usable' ? nodeDemandOf(runtime.snapshot.template) : demandOfQuota(facts.observed.quota);
+  return {
+    layout: spec.layout,
+    acrossIslands: acrossIslandsOf(spec.resources),
+    ...(gpusPerNode === undefined ? {} : { gpusPerNode }),
+    ...batchOf(spec),
+    ...stageGpusOf(record, spec),
+    ...(demand === undefined ? {} : { demand }),
+    ...(mayHaveReserve(record, facts, gangBefore(facts, placing)) ? { replacing: facts.job.metadata.uid } : {}),
+  };
 }
 
 /**

@@ -23,6 +23,7 @@ import { recordPriority } from './job-priority.ts';
 import { MAX_LOST_EPOCHS } from './next-epoch.ts';
 import { withNextIncarnation } from './next-incarnation.ts';
 import { recordMakesRoom } from './make-room.ts';
+import { recordEviction } from './record-eviction.ts';
 import { recordClaim } from './record-claim.ts';
 import { recordHeldGpus } from './record-held-gpus.ts';
 import { recordMaxRuntime } from './record-max-runtime.ts';
@@ -67,6 +68,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordCheckpointFaults,
   recordStopRequest,
   recordMaxRuntime,
+  recordEviction,
   recordMakesRoom,
   recordMove,
   recordGrowth,

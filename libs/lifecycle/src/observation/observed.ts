@@ -25,7 +25,14 @@ import type { RefusedCall } from './refused-calls.ts';
 import type { NodeNotice } from '../notices/node-notices.ts';
 import type { Retention } from './retention.ts';
 import type { Timeouts } from './timeouts.ts';
-import type { GangRequest, NodePromise, PlacementRefusal, PriorityClassFacts, ClaimChoice } from '@coxswain/scheduling';
+import type {
+  GangRequest,
+  JobQuota,
+  NodePromise,
+  PlacementRefusal,
+  PriorityClassFacts,
+  ClaimChoice,
+} from '@coxswain/scheduling';
 
 /** One observation of everything that concerns a job. Nothing in it is an event; a later observation replaces an earlier one. */
 export interface Observed {
@@ -144,6 +151,8 @@ export interface Observed {
    * What the ranks really train, compared with the layout, once a rank has reported. A result of another attempt or incarnation is ignored.
    */
   readonly trained?: ObservedTrained;
+  /** What the job may do by its quota. Absent: it is not queued. */
+  readonly quota?: JobQuota;
   /** State of a request for nodes that do not exist yet. Absent: the job waits for none, or no controller requests any. */
   readonly nodeRequest?: ObservedNodeRequest;
   /** A sentence on how labels of the gang's nodes differ from those at its placement. Absent: they do not. */

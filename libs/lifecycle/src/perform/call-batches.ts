@@ -46,6 +46,7 @@ function callsOf(job: TrainingJob, action: Action): readonly Call[] {
     case 'planJob':
     case 'forgetPlanning':
     case 'findNodes':
+    case 'askQuota':
     case 'readRuntime':
     case 'refuseLaunchers':
       return [];

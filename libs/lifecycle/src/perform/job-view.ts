@@ -1,9 +1,10 @@
 import type { Checkpoint, Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
 import type { JobPlanQuestion, MeasuredGpus, NodeSearch } from '@coxswain/job-planning';
-import type { ClusterScheduler, GangRequest, PriorityClassFacts, ClaimChoice } from '@coxswain/scheduling';
+import type { ClusterScheduler, GangRequest, JobQuota, PriorityClassFacts, ClaimChoice } from '@coxswain/scheduling';
 import type { EndArbiter } from '../arbiter/end-arbiter.ts';
 import type { Decision } from '../decide/decision.ts';
+import type { QuotaQuestion } from '../epoch/quota-gate.ts';
 import type { ClaimOnJob } from '../observation/claims.ts';
 import type { NodeNotice } from '../notices/node-notices.ts';
 import type {
@@ -97,6 +98,8 @@ export interface JobView {
   readonly hearing?: () => Hearing;
   /** Verdicts of detectors about the job's gang. */
   verdictsOf(job: TrainingJob): readonly Verdict[];
+  /** What the job may do by its quota; undefined: it is not queued. Absent: no queue of others is followed. */
+  readonly quotaOf?: (job: TrainingJob) => JobQuota | undefined;
   /** State of a request for nodes that the job waits for; absent: no controller requests nodes. */
   readonly nodeRequestOf?: (job: TrainingJob) => ObservedNodeRequest | undefined;
   /** A sentence on how labels of the gang's nodes differ from those at its placement; absent: nothing compares them. */
@@ -140,6 +143,8 @@ export interface JobEffects {
   forgetPlanning(jobUid: string): void;
   /** Searches nodes; the view will show the result. */
   findNodes(job: TrainingJob, search: NodeSearch): void;
+  /** Asks for the quota of these pods; the view will show what is granted. Absent: no queue of others is followed. */
+  askQuota?(job: TrainingJob, question: QuotaQuestion): void;
   /** Reads the job's runtime; the view will show it. */
   readRuntime(job: TrainingJob): void;
   /** Sends every connected launcher of that attempt the message that the attempt is over. */

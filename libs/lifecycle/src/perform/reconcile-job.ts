@@ -5,6 +5,7 @@ import type { ClusterScheduler } from '@coxswain/scheduling';
 import { decide } from '../decide/decide.ts';
 import type { Action, Decision } from '../decide/decision.ts';
 import type { NodeState, Observed, ObservedPod, ObservedRuntime } from '../observation/observed.ts';
+import { demandOfQuota, withinQuota } from '../observation/quota-rules.ts';
 import { UNWRITTEN_AFTER_MS } from '../observation/unwritten-statuses.ts';
 import { bareStatus, isRecordedAs } from '../record/bare-status.ts';
 import { type Answer, type Calls, mayPassByItself, messageOf } from './calls.ts';
@@ -115,7 +116,8 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
   const pods = view.podsOf(job);
   const progress = view.progressOf(job);
   const planning = view.planningOf(job.metadata.uid);
-  const runtime = view.runtimeOf(job);
+  const quota = view.quotaOf?.(job);
+  const runtime = withinQuota(view.runtimeOf(job), quota);
   const preflight = view.preflightOf(job);
   const trained = view.trainedOf(job);
   const verdicts = view.verdictsOf(job);
@@ -140,7 +142,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       checkpoints: view.checkpointsOf(job),
       ...(priorityClasses === undefined ? {} : { priorityClasses }),
       capacity: () => {
-        const capacity = scheduler.capacityFor(job.metadata.uid, demandOf(runtime));
+        const capacity = scheduler.capacityFor(job.metadata.uid, demandOf(runtime) ?? demandOfQuota(quota));
         ({ version } = capacity);
         return capacity;
       },
@@ -191,6 +193,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       ...(progress === undefined ? {} : { progress }),
       ...(planning === undefined ? {} : { planning }),
       ...(runtime === undefined ? {} : { runtime }),
+      ...(quota === undefined ? {} : { quota }),
       ...(preflight === undefined ? {} : { preflight }),
       ...(trained === undefined ? {} : { trained }),
       ...(verdicts.length === 0 ? {} : { verdicts }),
@@ -376,6 +379,7 @@ function performAtOnce(job: TrainingJob, action: Action, effects: JobEffects): v
   if (action.kind === 'planJob') effects.askPlanner(job, action.question);
   else if (action.kind === 'forgetPlanning') effects.forgetPlanning(job.metadata.uid);
   else if (action.kind === 'findNodes') effects.findNodes(job, action.search);
+  else if (action.kind === 'askQuota') effects.askQuota?.(job, action.question);
   else if (action.kind === 'readRuntime') effects.readRuntime(job);
   else if (action.kind === 'refuseLaunchers') effects.refuseLaunchers(job, action.epoch);
 }
