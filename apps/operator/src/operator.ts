@@ -18,6 +18,7 @@ import { JobLoop } from './process/job-loop.ts';
 import { Leadership } from './process/leadership.ts';
 import { observeStarts } from './process/observe-starts.ts';
 import { createOperatorMetrics, type OperatorMetrics } from './process/operator-metrics.ts';
+import { OutsideQueues } from './process/outside-queues.ts';
 import { openProcessPorts, type ProcessPorts } from './process/process-ports.ts';
 import { Reporting } from './process/reporting.ts';
 import { waitForServer } from './process/wait-for-server.ts';
@@ -27,7 +28,6 @@ import { createClusterScheduler, createEndArbiter } from './training-job/cluster
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
 import { PodSweep } from './training-job/pod-sweep.ts';
 import { RuntimeReads } from './training-job/runtime-reads.ts';
-import { NodeRequests } from './training-job/node-requests.ts';
 import { TrainingJobReconciler } from './training-job/training-job.reconciler.ts';
 
 /** A running operator. */
@@ -93,7 +93,7 @@ class RunningOperator implements Operator {
   readonly #podSweep: PodSweep;
   readonly #fabric: FabricController;
   readonly #quarantine: QuarantineController;
-  readonly #nodeRequests: NodeRequests;
+  readonly #queues: OutsideQueues;
   readonly #checkpoints: CheckpointControllers;
   readonly #reporting: Reporting;
   readonly #jobs: JobLoop;
@@ -187,14 +187,6 @@ class RunningOperator implements Operator {
       onError: (error) =>
         log.warn({ err: error }, 'the quarantine of a node could not be written; the operator retries'),
     });
-    this.#nodeRequests = new NodeRequests({
-      client,
-      scheduler: this.#scheduler,
-      clock,
-      className: config.provisioningClass,
-      onNews: (key) => this.#jobs.wake(key, 'normal'),
-      onError: (error) => log.warn({ err: error }, 'a ProvisioningRequest could not be written; the operator retries'),
-    });
     const jobEvents = this.#jobEvents;
     this.#checkpoints = new CheckpointControllers({ config, client, cache: this.#cache, clock, log, jobEvents });
     this.#reporting = new Reporting({
@@ -210,6 +202,16 @@ class RunningOperator implements Operator {
       termLeftMs: () => this.#leadership.leftMs(),
       onNews: (jobUid, news) => this.#wakeUps.reported(jobUid, news),
       onVerdict: (job, verdict) => this.#jobEvents.recordHealthWarning(job, verdict.message),
+    });
+    const wake = (key: string): void => this.#jobs.wake(key, 'normal');
+    this.#queues = new OutsideQueues({
+      config,
+      client,
+      cache: this.#cache,
+      scheduler: this.#scheduler,
+      clock,
+      log,
+      wake,
     });
     this.#jobs = this.#newJobLoop();
     this.#wakeUps = new WakeUps({
@@ -333,7 +335,7 @@ class RunningOperator implements Operator {
       this.#podSweep.run(signal),
       this.#fabric.run(signal),
       this.#quarantine.run(signal),
-      this.#nodeRequests.run(signal),
+      this.#queues.run(signal),
       this.#checkpoints.run(signal),
     ];
     await this.#jobs.run(signal);
@@ -371,7 +373,7 @@ class RunningOperator implements Operator {
           arbiter: this.#arbiter,
           makesRoom: this.#config.makesRoom,
           claimsOn: (uid) => claimsOn(this.#cache, uid),
-          nodeRequestOf: (job) => this.#nodeRequests.stateOf(job.metadata.uid ?? ''),
+          ...this.#queues.views,
           fabricChangeOf: (job) => this.#fabric.changeOf(job.metadata.uid ?? ''),
           timeouts: this.#config.timeouts,
           retention: this.#config.retention,

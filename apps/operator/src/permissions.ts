@@ -1,5 +1,6 @@
 import { API_GROUP } from '@coxswain/api-types';
 import type { PolicyRule } from '@coxswain/kube';
+import { KUEUE_API } from '@coxswain/scheduling';
 import { PERMIT_CONFIG_MAP } from './installation/refuse-running-jobs.ts';
 import { REPORT_TLS_SECRET } from './ingest/tls-secret-name.ts';
 
@@ -50,6 +51,16 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: ['scheduling.k8s.io'], resources: ['priorityclasses'], verbs: [...READ] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
+];
+
+/** Kueue's objects. The chart grants them only with `queue.kueue.enabled`. */
+export const KUEUE_RULES: readonly PolicyRule[] = [
+  { apiGroups: [KUEUE_API.group], resources: ['workloads'], verbs: [...READ, 'create', 'patch', 'delete'] },
+  { apiGroups: [KUEUE_API.group], resources: ['workloads/status'], verbs: ['patch'] },
+  { apiGroups: [KUEUE_API.group], resources: ['workloads/finalizers'], verbs: ['update'] },
+  { apiGroups: [KUEUE_API.group], resources: ['resourceflavors', 'workloadpriorityclasses'], verbs: ['get'] },
+  { apiGroups: [KUEUE_API.group], resources: ['admissionchecks'], verbs: ['list'] },
+  { apiGroups: [KUEUE_API.group], resources: ['admissionchecks/status'], verbs: ['patch'] },
 ];
 
 /** Rights of the chart's post-uninstall hook in every namespace. An API server may enforce the admission policy for a moment after its deletion. */

@@ -1,6 +1,7 @@
 import { API_GROUP, API_VERSION, type RuntimeRef } from '@coxswain/api-types';
 import { resourcePath } from '@coxswain/kube';
 import { COMPUTE_DOMAINS } from '@coxswain/runtime';
+import { KUEUE_API } from '@coxswain/scheduling';
 
 /** Where our resources and their children are; without namespace it is the collection of all namespaces. */
 type Place = { readonly namespace?: string | undefined; readonly name?: string };
@@ -66,6 +67,11 @@ export function nodesPath(name?: string): string {
 export function priorityClassesPath(name?: string): string {
   const kind = { group: 'scheduling.k8s.io', version: 'v1', plural: 'priorityclasses' };
   return resourcePath({ ...kind, ...(name === undefined ? {} : { name }) });
+}
+
+/** A kind of Kueue, where it is installed. */
+export function kueuePath(plural: string, place: Place = {}): string {
+  return resourcePath({ ...KUEUE_API, plural, ...present(place) });
 }
 
 function present({ namespace, name }: Place): { namespace?: string; name?: string } {

@@ -15,6 +15,7 @@ import {
 import type { ClaimRules } from '@coxswain/scheduling';
 import { LOG_LEVELS } from '@coxswain/telemetry';
 import { z } from 'zod';
+import { kueueVariables } from './kueue.ts';
 import { makeRoomRules, makeRoomVariables } from './make-room.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -205,6 +206,7 @@ const Environment = z.object({
       'Whether Nodes carry labels topology.coxswain.dev/… of what was concluded of them; else such are taken away.',
     ),
   ...makeRoomVariables,
+  ...kueueVariables,
   COXSWAIN_CHECKPOINTS_KEPT: kept
     .default(DEFAULT_RETENTION.checkpoints)
     .describe('Checkpoint objects of a job that are kept, newest first; older ones are deleted, their files are not.'),
@@ -255,6 +257,8 @@ export interface Config {
   readonly publishesFabricLabels: boolean;
   /** Rules by which running jobs make room for waiting ones of higher priority; undefined: none does. */
   readonly makesRoom: ClaimRules | undefined;
+  /** Whether jobs that name a queue of Kueue wait for its quota. */
+  readonly followsKueue: boolean;
   /** undefined: nodes that do not exist yet are not asked for. */
   readonly provisioningClass: string | undefined;
   readonly podNewsIntervalMs: number;
@@ -337,6 +341,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     quarantine: env.COXSWAIN_QUARANTINE,
     publishesFabricLabels: env.COXSWAIN_PUBLISH_FABRIC_LABELS,
     makesRoom: makeRoomRules(env),
+    followsKueue: env.COXSWAIN_KUEUE,
     provisioningClass: env.COXSWAIN_PROVISIONING_CLASS === '' ? undefined : env.COXSWAIN_PROVISIONING_CLASS,
     backgroundBytesPerHour: env.COXSWAIN_BACKGROUND_VERIFICATION_BYTES_PER_HOUR,
     podNewsIntervalMs: env.COXSWAIN_POD_NEWS_INTERVAL_MS,

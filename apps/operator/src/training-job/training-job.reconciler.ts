@@ -63,6 +63,11 @@ export interface ReconcilerOptions {
   readonly claimsOn?: JobView['claimsOn'];
   readonly fabricChangeOf?: JobView['fabricChangeOf'];
   readonly nodeRequestOf?: JobView['nodeRequestOf'];
+  /** Quota of jobs that name a queue of Kueue. Absent: no queue is followed. */
+  readonly kueue?: {
+    quotaOf: NonNullable<JobView['quotaOf']>;
+    ask: NonNullable<JobEffects['askQuota']>;
+  };
   readonly findingsOf: JobView['findingsOf'];
   readonly standingOf?: JobView['standingOf'];
   readonly timeouts: JobView['timeouts'];
@@ -90,7 +95,7 @@ export class TrainingJobReconciler {
   constructor(options: ReconcilerOptions) {
     const { store, scheduler, clock, planner, nodeSearches, runtimes, progressOf, reportAgesMsOf, launchersOf } =
       options;
-    const { timeouts, retention, measuredGpus, effects } = options;
+    const { timeouts, retention, measuredGpus, effects, kueue } = options;
     this.#options = options;
     this.#view = {
       now: () => clock.now(),
@@ -128,6 +133,7 @@ export class TrainingJobReconciler {
       ...(options.claimsOn === undefined ? {} : { claimsOn: options.claimsOn }),
       ...(options.hearing === undefined ? {} : { hearing: options.hearing }),
       ...(options.nodeRequestOf === undefined ? {} : { nodeRequestOf: options.nodeRequestOf }),
+      ...(kueue === undefined ? {} : { quotaOf: (job) => kueue.quotaOf(job) }),
       ...(options.fabricChangeOf === undefined ? {} : { fabricChangeOf: options.fabricChangeOf }),
       findingsOf: options.findingsOf,
       ...(options.standingOf === undefined ? {} : { standingOf: options.standingOf }),
@@ -143,6 +149,7 @@ export class TrainingJobReconciler {
       askPlanner: (job, question) => planner.ask(job, question),
       forgetPlanning: (jobUid) => planner.forget(jobUid),
       findNodes: (job, search) => nodeSearches?.ask(job, search),
+      ...(kueue === undefined ? {} : { askQuota: (job, question) => kueue.ask(job, question) }),
       readRuntime: (job) => runtimes.read(job),
     };
   }

@@ -1,0 +1,302 @@
+import { LABELS, type TrainingJob } from '@coxswain/api-types';
+import {
+  type Clock,
+  isKindUnknown,
+  isNotFound,
+  isRefusal,
+  keyOf,
+  type KubeClient,
+  type KubeObject,
+  ObjectCache,
+  Reflector,
+  serverSentence,
+  sleep,
+  WorkQueue,
+} from '@coxswain/kube';
+import type { JobEffects } from '@coxswain/lifecycle';
+import {
+  decideQuota,
+  flavourRules,
+  goneJob,
+  type JobQuota,
+  jobQuota,
+  jobUidOf,
+  type NodeRules,
+  type QueuedJob,
+  queuedJob,
+  queueNameOf,
+  type QuotaDecision,
+  readWorkload,
+  type WorkloadFacts,
+  workloadName,
+} from '@coxswain/scheduling';
+import { kueuePath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
+import { AdmissionChecks } from './admission-checks.ts';
+import { MissingPriorityError, WorkloadWriter } from './workload-writer.ts';
+
+/** Parts of the controller. `client` must reject writes while this process does not lead. */
+export interface KueueParts {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /** Every job of the cache, and the one of that UID. */
+  readonly jobs: { list(): readonly TrainingJob[]; byUid(uid: string): TrainingJob | undefined };
+  /** Called when what the job of that key may do has changed. */
+  readonly onNews: (key: string) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+type Question = Parameters<NonNullable<JobEffects['askQuota']>>[1];
+
+/** A Workload as it was read, and what it says. */
+interface Found {
+  readonly object: KubeObject | undefined;
+  readonly facts: WorkloadFacts | 'absent' | 'notServed' | 'taken';
+}
+
+/** A job's Workload, by the job's UID. */
+interface Known {
+  readonly namespace: string | undefined;
+  readonly name: string;
+}
+
+const BEING_READ: JobQuota = { kind: 'waiting', message: 'The Workload of the job is being read.' };
+const ROUND_MS = 30_000;
+/** A change that a watch lost is found within this time, and the ten minutes without quota are noticed. */
+const RESYNC_ROUNDS = 4;
+const WORKERS = 4;
+
+/**
+ * Follows Kueue for the jobs that name a queue: writes one Workload per job, answers the AdmissionCheck, and says what each job may do. All rules are in
+ * `decideQuota`. A watch tells when to look; every decision stands on a live read of the Workload, and a write that gives quota back also on one of the job.
+ * Nothing is recorded here: a new leader reads the same.
+ */
+export class KueueController {
+  readonly #parts: KueueParts;
+  readonly #checks: AdmissionChecks;
+  readonly #writer: WorkloadWriter;
+  readonly #workloads = new ObjectCache<KubeObject>();
+  readonly #queue: WorkQueue;
+  readonly #questions = new Map<string, Question>();
+  /** What was read last, by UID of the job; undefined: the job is not queued. */
+  readonly #quotas = new Map<string, JobQuota | undefined>();
+
+  constructor(parts: KueueParts) {
+    this.#parts = parts;
+    const { client, clock, onError } = parts;
+    this.#checks = new AdmissionChecks({ client, clock });
+    this.#writer = new WorkloadWriter({ client, clock });
+    this.#queue = new WorkQueue({
+      clock,
+      random: Math.random,
+      name: 'workloads',
+      onError: ({ error }) => onError(error),
+    });
+    this.#workloads.onChange(({ object }) => this.#wake(jobUidOf(object)));
+  }
+
+  /** What the job may do; undefined: it is not queued. A job that names a queue waits until its Workload was read. */
+  quotaOf(job: TrainingJob): JobQuota | undefined {
+    // A job that was not queued when it was read last may be by now: it was resumed, or got the label.
+    return this.#quotas.get(job.metadata.uid) ?? (queueNameOf(job) === undefined ? undefined : BEING_READ);
+  }
+
+  /** The job needs these pods, and has nodes for them or not. */
+  ask(job: TrainingJob, question: Question): void {
+    const { uid } = job.metadata;
+    const before = this.#questions.get(uid);
+    this.#questions.set(uid, question);
+    if (before === undefined || !isSame(before, question)) this.#wake(uid);
+  }
+
+  /** The job changed: it may name another queue, or its gang may be gone. */
+  jobChanged(job: TrainingJob): void {
+    const { uid } = job.metadata;
+    if (queueNameOf(job) !== undefined || this.#quotas.get(uid) !== undefined) this.#wake(uid);
+  }
+
+  /** The job was deleted. Its Workload is looked at once more, because it keeps its quota until its finalizer is taken. */
+  forget(jobUid: string): void {
+    this.#questions.delete(jobUid);
+    this.#quotas.delete(jobUid);
+    this.#wake(jobUid);
+  }
+
+  /** Works until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const reconcile = (uid: string): Promise<void> => this.#reconcile(uid);
+    await Promise.all([this.#rounds(signal), this.#queue.run({ workers: WORKERS, reconcile, signal, drainMs: 5_000 })]);
+  }
+
+  #wake(jobUid: string | undefined): void {
+    if (jobUid !== undefined) this.#queue.add(jobUid, 'normal');
+  }
+
+  /** Watches Workloads while the cluster serves them. */
+  async #rounds(signal: AbortSignal): Promise<void> {
+    const { clock, onError, jobs } = this.#parts;
+    let watch: Promise<void> | undefined;
+    for (let round = 0; !signal.aborted; round += 1) {
+      try {
+        const isServed = await this.#checks.keep();
+        if (isServed) watch ??= this.#watch(signal);
+        if (round % RESYNC_ROUNDS === 0) for (const job of jobs.list()) this.jobChanged(job);
+        for (const workload of this.#workloads.list()) if (isLeftOver(workload, jobs)) this.#wake(jobUidOf(workload));
+      } catch (error) {
+        if (!signal.aborted) onError(error);
+      }
+      await sleep(clock, ROUND_MS, signal);
+    }
+    await watch;
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { client, clock, onError } = this.#parts;
+    const reflector = new Reflector<KubeObject>({
+      client,
+      collectionPath: kueuePath('workloads'),
+      cache: this.#workloads,
+      clock,
+      random: Math.random,
+      onError: (problem) => onError(problem),
+    });
+    await reflector.run(signal);
+  }
+
+  async #reconcile(jobUid: string): Promise<void> {
+    const job = this.#parts.jobs.byUid(jobUid);
+    const known = this.#knownOf(jobUid, job);
+    if (known === undefined) return;
+    const found = await this.#read(known, jobUid);
+    const decision = decideQuota(this.#factsOf(await this.#queuedOf(jobUid, job, known), found));
+    await this.#publish(jobUid, job, { decision, found });
+    const { write } = decision;
+    if (write === undefined) return;
+    // What gives quota back, or takes a Workload away, stands on the job as the API server has it.
+    const live = write.kind === 'create' || write.kind === 'answer' ? job : await this.#readJob(jobUid, job);
+    const proven = decideQuota(this.#factsOf(await this.#queuedOf(jobUid, live, known), found));
+    if (proven.write?.kind !== write.kind) return;
+    await this.#write({ job: live, jobUid, known, found, write: proven.write });
+    this.#wake(jobUid);
+  }
+
+  async #write(about: {
+    readonly job: TrainingJob | undefined;
+    readonly jobUid: string;
+    readonly known: Known;
+    readonly found: Found;
+    readonly write: NonNullable<QuotaDecision['write']>;
+  }): Promise<void> {
+    const { job, jobUid, known, found, write } = about;
+    const request = this.#questions.get(jobUid)?.request;
+    const asks = job === undefined || request === undefined ? undefined : { job, request };
+    try {
+      await this.#writer.write({ ...known, object: found.object, write, ...(asks === undefined ? {} : { asks }) });
+    } catch (error) {
+      // The job shows why it waits; the queue tries again.
+      if (job !== undefined && (isRefusal(error) || error instanceof MissingPriorityError))
+        this.#set(job, { kind: 'waiting', message: `The Workload of the job cannot be written: ${messageOf(error)}` });
+      throw error;
+    }
+  }
+
+  #factsOf(job: QueuedJob, { facts }: Found): Parameters<typeof decideQuota>[0] {
+    return { job, workload: facts, ownChecks: this.#checks.names, nowMs: this.#parts.clock.now().getTime() };
+  }
+
+  /** Of a deleted job only its pods count. */
+  async #queuedOf(jobUid: string, job: TrainingJob | undefined, { namespace }: Known): Promise<QueuedJob> {
+    if (job !== undefined) return queuedJob(job, this.#questions.get(jobUid));
+    const labelSelector = `${LABELS.jobUid}=${jobUid}`;
+    const { items } = await this.#parts.client.list<KubeObject>(podsPath({ namespace }), { labelSelector });
+    return goneJob(jobUid, items.some(isLive));
+  }
+
+  #knownOf(jobUid: string, job: TrainingJob | undefined): Known | undefined {
+    if (job !== undefined) return { namespace: job.metadata.namespace, name: workloadName(job) };
+    const workload = this.#workloads.list().find((one) => jobUidOf(one) === jobUid);
+    return workload === undefined
+      ? undefined
+      : { namespace: workload.metadata.namespace, name: workload.metadata.name };
+  }
+
+  async #read(known: Known, jobUid: string): Promise<Found> {
+    try {
+      const object = await this.#parts.client.get<KubeObject>(kueuePath('workloads', known));
+      const facts = readWorkload(object);
+      return facts.ownerUid === jobUid ? { object, facts } : { object: undefined, facts: 'taken' };
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      return { object: undefined, facts: isKindUnknown(error) ? 'notServed' : 'absent' };
+    }
+  }
+
+  /** undefined: the job of that UID is gone. */
+  async #readJob(jobUid: string, job: TrainingJob | undefined): Promise<TrainingJob | undefined> {
+    if (job === undefined) return undefined;
+    try {
+      const { namespace, name } = job.metadata;
+      const live = await this.#parts.client.get<TrainingJob & KubeObject>(trainingJobsPath({ namespace, name }));
+      return live.metadata.uid === jobUid ? live : undefined;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #publish(
+    jobUid: string,
+    job: TrainingJob | undefined,
+    { decision, found }: { readonly decision: QuotaDecision; readonly found: Found },
+  ): Promise<void> {
+    if (job === undefined) return;
+    const { quota } = decision;
+    const workload = typeof found.facts === 'string' ? NO_FLAVOURS : found.facts;
+    const holds = quota.kind === 'reserved' || quota.kind === 'admitted';
+    const flavours = holds ? await this.#flavoursOf(workload) : new Map<string, NodeRules>();
+    this.#set(job, jobQuota(quota, workload, flavours));
+    if (quota.kind === 'notQueued' && queueNameOf(job) === undefined) this.#questions.delete(jobUid);
+  }
+
+  #set(job: TrainingJob, quota: JobQuota | undefined): void {
+    const { uid } = job.metadata;
+    const before = this.#quotas.get(uid);
+    const isNew = !this.#quotas.has(uid) || JSON.stringify(before) !== JSON.stringify(quota);
+    // The same object stays, because templates are remembered by it.
+    if (!isNew) return;
+    this.#quotas.set(uid, quota);
+    this.#parts.onNews(keyOf({ metadata: job.metadata }));
+  }
+
+  async #flavoursOf({ flavours }: Pick<WorkloadFacts, 'flavours'>): Promise<ReadonlyMap<string, NodeRules>> {
+    const rules = new Map<string, NodeRules>();
+    for (const name of new Set(flavours.flat())) {
+      try {
+        rules.set(name, flavourRules(await this.#parts.client.get(kueuePath('resourceflavors', { name }))));
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+      }
+    }
+    return rules;
+  }
+}
+
+const NO_FLAVOURS = { flavours: [], updates: [] };
+
+/** A Workload whose job is gone. */
+function isLeftOver(workload: KubeObject, jobs: KueueParts['jobs']): boolean {
+  const uid = jobUidOf(workload);
+  return uid !== undefined && jobs.byUid(uid) === undefined;
+}
+
+function isSame(one: Question, other: Question): boolean {
+  return JSON.stringify([one.request, one.room]) === JSON.stringify([other.request, other.room]);
+}
+
+function isLive(pod: KubeObject): boolean {
+  const { phase } = (pod as { readonly status?: { readonly phase?: unknown } }).status ?? {};
+  return phase !== 'Succeeded' && phase !== 'Failed';
+}
+
+function messageOf(error: unknown): string {
+  return serverSentence(error) ?? (error instanceof Error ? error.message : String(error));
+}

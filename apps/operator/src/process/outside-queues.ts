@@ -1,0 +1,71 @@
+/** What jobs ask of other programs of the cluster: nodes of an autoscaler, and quota of Kueue. */
+import type { TrainingJob } from '@coxswain/api-types';
+import type { Clock, KubeClient } from '@coxswain/kube';
+import type { ClusterScheduler } from '@coxswain/scheduling';
+import type { Logger } from '@coxswain/telemetry';
+import type { ClusterCache } from '../cluster/cluster-cache.ts';
+import { BY_UID } from '../cluster/indexes.ts';
+import type { Config } from '../config/config.ts';
+import { KueueController } from '../kueue/kueue-controller.ts';
+import { NodeRequests } from '../training-job/node-requests.ts';
+import type { ReconcilerOptions } from '../training-job/training-job.reconciler.ts';
+
+/** Parts of both. `client` must reject writes while this process does not lead. */
+export interface OutsideQueuesParts {
+  readonly config: Pick<Config, 'provisioningClass' | 'followsKueue'>;
+  readonly client: KubeClient;
+  readonly cache: ClusterCache;
+  readonly scheduler: Pick<ClusterScheduler, 'waitingJobs'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Queues the job of that key for a reconcile. */
+  readonly wake: (key: string) => void;
+}
+
+/** Both controllers, which run until a signal aborts. */
+export class OutsideQueues {
+  readonly #nodeRequests: NodeRequests;
+  /** Absent: the administrator has not turned it on, and labels of Kueue on jobs mean nothing. */
+  readonly #kueue: KueueController | undefined;
+
+  constructor({ config, client, cache, scheduler, clock, log, wake }: OutsideQueuesParts) {
+    this.#nodeRequests = new NodeRequests({
+      client,
+      scheduler,
+      clock,
+      className: config.provisioningClass,
+      onNews: wake,
+      onError: (error) => log.warn({ err: error }, 'a ProvisioningRequest could not be written; the operator retries'),
+    });
+    if (!config.followsKueue) return;
+    const byUid = (uid: string): TrainingJob | undefined => {
+      const cached = cache.jobs.cached.byIndex(BY_UID, uid)[0];
+      return cached === undefined ? undefined : cache.jobs.newest(cached);
+    };
+    const kueue = new KueueController({
+      client,
+      clock,
+      jobs: { list: () => cache.jobs.cached.list(), byUid },
+      onNews: wake,
+      onError: (error) =>
+        log.warn({ err: error }, 'a Workload of Kueue could not be read or written; the operator retries'),
+    });
+    cache.jobs.cached.onChange(({ kind, object }) =>
+      kind === 'deleted' ? kueue.forget(object.metadata.uid) : kueue.jobChanged(object),
+    );
+    this.#kueue = kueue;
+  }
+
+  /** What the reconciler reads and asks. */
+  get views(): Pick<ReconcilerOptions, 'nodeRequestOf' | 'kueue'> {
+    return {
+      nodeRequestOf: (job) => this.#nodeRequests.stateOf(job.metadata.uid ?? ''),
+      ...(this.#kueue === undefined ? {} : { kueue: this.#kueue }),
+    };
+  }
+
+  /** Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#nodeRequests.run(signal), this.#kueue?.run(signal)]);
+  }
+}
