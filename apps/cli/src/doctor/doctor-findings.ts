@@ -9,14 +9,8 @@ import {
   type QuotaObject,
 } from '@coxswain/scheduling';
 import { formatCount } from '@coxswain/units';
-
-/** What is read of an object of any kind. The cluster may hold anything, so each field may be missing. */
-export interface ReadObject {
-  readonly metadata: { readonly name: string; readonly namespace?: string };
-  readonly spec?: Readonly<Record<string, unknown>>;
-  readonly status?: Readonly<Record<string, unknown>>;
-  readonly [field: string]: unknown;
-}
+import { type KueueFinding, kueueFindings, type KueueObjects } from './kueue-findings.ts';
+import type { ReadObject } from './read-object.ts';
 
 /** Kinds that are read, and what each shows. */
 export const DOCTOR_KINDS = {
@@ -31,7 +25,7 @@ export const DOCTOR_KINDS = {
 export type DoctorKind = keyof typeof DOCTOR_KINDS;
 
 /** Objects by kind. `unserved`: the API server does not know the kind. A text says why the kind could not be read. */
-export type DoctorObjects = Readonly<Record<DoctorKind, readonly ReadObject[] | 'unserved' | string>>;
+export type DoctorObjects = Readonly<Record<DoctorKind, readonly ReadObject[] | 'unserved' | string>> & KueueObjects;
 
 /** Something that is missing or wrong. */
 export interface DoctorFinding {
@@ -44,7 +38,8 @@ export interface DoctorFinding {
     | 'PodClassMissing'
     | 'PolicyMissing'
     | 'QuotaTooSmall'
-    | 'QuotaNotRead';
+    | 'QuotaNotRead'
+    | KueueFinding['kind'];
   readonly message: string;
 }
 
@@ -62,6 +57,10 @@ export function doctorFindings(objects: DoctorObjects): readonly DoctorFinding[]
     ...ofClasses(listed(jobs), objects.PriorityClass),
     ...ofPolicy(objects),
     ...ofQuotas(listed(jobs), listed(objects.ResourceQuota)),
+    ...kueueFindings(
+      listed(jobs).filter((job) => !hasEnded(job)),
+      objects,
+    ),
   ];
 }
 

@@ -1,8 +1,11 @@
 /** Reads what the doctor looks at from a cluster. Only this command loads the file, because the client of Kubernetes loads slowly. */
 import { API_GROUP, API_VERSION } from '@coxswain/api-types';
 import { createKubeClient, KubeApiError, type KubeClient, listPages, resourcePath } from '@coxswain/kube';
+import { KUEUE_API } from '@coxswain/scheduling';
 import { CliError } from '../cli-error.ts';
-import { DOCTOR_KINDS, type DoctorKind, type DoctorObjects, type ReadObject } from './doctor-findings.ts';
+import { KUEUE_KINDS, type KueueKind, type KueueObjects } from './kueue-findings.ts';
+import type { ReadObject } from './read-object.ts';
+import { DOCTOR_KINDS, type DoctorKind, type DoctorObjects } from './doctor-findings.ts';
 
 const PAGE_SIZE = 500;
 
@@ -32,17 +35,53 @@ export async function readDoctorObjects({
   });
   try {
     const kinds = Object.keys(DOCTOR_KINDS) as DoctorKind[];
-    const read = await Promise.all(kinds.map(async (kind) => [kind, await listAll(client, kind)] as const));
-    return Object.fromEntries(read) as DoctorObjects;
+    const read = await Promise.all(kinds.map(async (kind) => [kind, await listAll(client, PLACES[kind])] as const));
+    return { ...(Object.fromEntries(read) as DoctorObjects), ...(await readKueue(client)) };
   } finally {
     await client.close();
   }
 }
 
-async function listAll(client: KubeClient, kind: DoctorKind): Promise<DoctorObjects[DoctorKind]> {
+const KUEUE_PLURALS: Readonly<Record<KueueKind, string>> = {
+  LocalQueue: 'localqueues',
+  ClusterQueue: 'clusterqueues',
+  ResourceFlavor: 'resourceflavors',
+  AdmissionCheck: 'admissionchecks',
+};
+
+/** Most clusters have no Kueue, and most callers no right on its kinds: then the API server answers 403 whether it serves them or not. */
+async function readKueue(client: KubeClient): Promise<KueueObjects> {
+  const lists = await Promise.all(
+    KUEUE_KINDS.map(async (kind) => {
+      const found = await listAll(client, { ...KUEUE_API, plural: KUEUE_PLURALS[kind] });
+      return [kind, typeof found === 'string' ? 'unserved' : found] as const;
+    }),
+  );
+  const kueueConfiguration = await readConfiguration(client);
+  return { ...Object.fromEntries(lists), ...(kueueConfiguration === undefined ? {} : { kueueConfiguration }) };
+}
+
+/** Where Kueue's manifests and its chart, if its release is called kueue, keep the configuration. */
+const CONFIGURATION = { group: '', version: 'v1', plural: 'configmaps', namespace: 'kueue-system' } as const;
+
+async function readConfiguration(client: KubeClient): Promise<string | undefined> {
+  try {
+    const path = resourcePath({ ...CONFIGURATION, name: 'kueue-manager-config' });
+    const { data } = await client.get<{ readonly data?: Readonly<Record<string, string>> }>(path);
+    return data?.['controller_manager_config.yaml'];
+  } catch (error) {
+    if (error instanceof KubeApiError && (error.status === 404 || error.status === 403)) return undefined;
+    throw error;
+  }
+}
+
+async function listAll(
+  client: KubeClient,
+  place: Parameters<typeof resourcePath>[0],
+): Promise<DoctorObjects[DoctorKind]> {
   const found: ReadObject[] = [];
   try {
-    for await (const page of listPages(client, resourcePath(PLACES[kind]), { pageSize: PAGE_SIZE }))
+    for await (const page of listPages(client, resourcePath(place), { pageSize: PAGE_SIZE }))
       found.push(...(page as unknown as readonly ReadObject[]));
     return found;
   } catch (error) {
