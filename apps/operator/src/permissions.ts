@@ -57,7 +57,6 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
 export const KUEUE_RULES: readonly PolicyRule[] = [
   { apiGroups: [KUEUE_API.group], resources: ['workloads'], verbs: [...READ, 'create', 'patch', 'delete'] },
   { apiGroups: [KUEUE_API.group], resources: ['workloads/status'], verbs: ['patch'] },
-  { apiGroups: [KUEUE_API.group], resources: ['workloads/finalizers'], verbs: ['update'] },
   { apiGroups: [KUEUE_API.group], resources: ['resourceflavors', 'workloadpriorityclasses'], verbs: ['get'] },
   { apiGroups: [KUEUE_API.group], resources: ['admissionchecks'], verbs: ['list'] },
   { apiGroups: [KUEUE_API.group], resources: ['admissionchecks/status'], verbs: ['patch'] },
