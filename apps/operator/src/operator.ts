@@ -204,15 +204,8 @@ class RunningOperator implements Operator {
       onVerdict: (job, verdict) => this.#jobEvents.recordHealthWarning(job, verdict.message),
     });
     const wake = (key: string): void => this.#jobs.wake(key, 'normal');
-    this.#queues = new OutsideQueues({
-      config,
-      client,
-      cache: this.#cache,
-      scheduler: this.#scheduler,
-      clock,
-      log,
-      wake,
-    });
+    const queued = { cache: this.#cache, scheduler: this.#scheduler, wake };
+    this.#queues = new OutsideQueues({ config, client, clock, log, ...queued });
     this.#jobs = this.#newJobLoop();
     this.#wakeUps = new WakeUps({
       cache: this.#cache,
