@@ -191,6 +191,8 @@ export interface RunFacts {
   readonly gradientBytes: 2 | 4;
   /** Bytes per parameter of the optimizer's moments; absent: 8, both of Adam in fp32 (2 with 8-bit Adam, 4 in bf16). */
   readonly momentBytes?: number;
+  /** Offloaded states are in host memory that is not page-locked: DeepSpeed without `pin_memory`. Absent: page-locked, as jobs are rendered. */
+  readonly pageableHostMemory?: true;
   /** Whether the router is forced to spread tokens evenly, as in benchmarks. Absent: no. */
   readonly balancedRouting?: true;
   /** Steps between Python garbage collections, during which all GPUs wait. Absent: negligible. */
@@ -212,8 +214,11 @@ export function microBatches(run: RunFacts): number {
   return run.globalBatchSize / (run.candidate.microBatchSize * run.candidate.data);
 }
 
-/** Megatron-LM and its relatives run ZeRO-2 by Megatron-FSDP, which reduces in every backward pass (`optim_grads`, megatron_fsdp.py). */
-const REDUCES_UNDER_PIPELINE = /^(megatron-(lm|core|bridge)|nemo)\b/;
+/**
+ * Megatron-LM and its relatives run ZeRO-2 by Megatron-FSDP, which reduces in every backward pass (`optim_grads`, megatron_fsdp.py). Before 2025 they did not
+ * have it: a run of then that names ZeRO-2 is of a fork.
+ */
+const REDUCES_UNDER_PIPELINE = /^(megatron-(lm|core|bridge)|nemo)\b(?!.*\b20(1\d|2[0-4])\b)/;
 
 /**
  * Whether each micro-batch hands its gradients to their owners (ZeRO-2). Under a pipeline the stages sum whole gradients and reduce them once a step: FSDP2

@@ -295,6 +295,22 @@ export const COEFFICIENTS = {
    */
   hostBytesPerS: 15e9,
   /**
+   * Bytes that DeepSpeed's host step reads and writes per parameter: the scaled gradient (8), Adam in fp32 with gradient, weight and two moments read (16)
+   * and all but the gradient written (12).
+   */
+  deepspeedHostBytes: 36,
+  /**
+   * Bandwidth of host memory that the ranks of one node share in DeepSpeed's host step, bytes/s. Four publications agree on 1.9 to 2.2 billion parameters a
+   * second and node, after 8 bytes over PCIe at 20 GB/s: Qwen2.5-1.5B and 3B on 2 A100 (DeepSpeed, blogs/zenflow-corebinding: 240 and 1,365 ms; 2,497 ms),
+   * Llama-2-7B on 4 A100 (blogs/deepspeed-zenflow: above 4 s), Qwen-72B on 4 nodes of 8 A100 (DeepSpeed issue 6834: 10 s).
+   */
+  deepspeedHostBytesPerS: 72e9,
+  /**
+   * Copies from and to host memory that is not page-locked, bytes/s and rank: a sixth of PCIe 4's 25 GB/s (DeepSpeed pull request 5301: page-locked memory is
+   * 6 times as fast on one GPU, 4 to 5 times on a node of eight).
+   */
+  pageableBytesPerS: 4.2e9,
+  /**
    * NVLink bridges and cards without NVLink: traffic among GPUs of a node over PCIe and the host over its nominal rate. nccl-tests reach about 20 GB/s of
    * 32 on nodes of eight PCIe 4 cards. Assumption for other generations.
    */

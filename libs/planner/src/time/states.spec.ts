@@ -182,13 +182,6 @@ describe('the optimizer step', () => {
       BILLION,
       0.75 * 0.042 + 0.008 + (4 / 2 + 24 / 15) / 4,
     ],
-    [
-      'moves them for each of four micro-batches where DeepSpeed shards gradients',
-      { offloadOptimizer: 1, zeroStage: 2, zeroImplementation: 'deepspeed' },
-      { globalBatchSize: 4 },
-      BILLION,
-      0.008 + (4 * 4) / 2 + 24 / 15,
-    ],
   ])('%s', (_sentence, ...row) => {
     const [candidate, facts, held, want] = row;
     const run = runOf(candidate, facts);

@@ -4,6 +4,7 @@ import { denseShareOf, expertShareOf, parametersOf } from '../memory/parameters.
 import { COEFFICIENTS, type TimeConstants } from './constants.ts';
 import { stateBytesOf, trainedShareOf } from './exchanged-bytes.ts';
 import { groupsOf } from './groups.ts';
+import { hostOptimizerS } from './host-optimizer.ts';
 import { softExcess, type KernelFacts } from './kernels.ts';
 import { collectivesS } from './links.ts';
 import type { StageKind } from './stage-kinds.ts';
@@ -57,7 +58,6 @@ export function parametersOfEnds({ model, candidate }: RunFacts, kind: Pick<Stag
   return ((kind.embedding ? parameters.embedding : 0) + (kind.loss ? parameters.head : 0)) / ways;
 }
 
-const BYTES = 2;
 /** Read gradient, weight, two moments; write weight, two moments and the working copy; gradient norm and zeroing. */
 const OPTIMIZER_BYTES = 42;
 /** What unsharded gradients still cost per parameter: norm, scaling and zeroing. */
@@ -167,18 +167,5 @@ export function optimizerS(run: RunFacts, parameters: RankParameters, kernels: K
   const held = candidate.zeroStage === 3 ? owned : parameters.dense + parameters.experts;
   const onGpu = trained * (owned * OPTIMIZER_BYTES * (1 - candidate.offloadOptimizer) + held * GRADIENT_BYTES);
   const offloaded = trained * owned * candidate.offloadOptimizer;
-  /** Gradients down and weights up over PCIe, and the step itself on the CPU. */
-  const offloadS =
-    (offloaded * 2 * BYTES * hostExchangesOf(run)) / (cluster.gpu.pcieGbPerS * 1e9) +
-    (offloaded * COEFFICIENTS.hostOptimizerBytes) / COEFFICIENTS.hostBytesPerS;
-  return (kernels.constants.optimizerFactor * onGpu) / kernels.memoryBytesPerS + offloadS;
-}
-
-/**
- * How often a step moves the offloaded gradients. DeepSpeed's ZeRO-2 and ZeRO-3 add each micro-batch to a sum on the host, which goes up and comes back
- * (runtime/zero/stage_1_and_2.py, `async_accumulate_grad_in_cpu_via_gpu`); others move the sum of a step once.
- */
-function hostExchangesOf(run: RunFacts): number {
-  const { zeroStage, zeroImplementation } = run.candidate;
-  return zeroStage >= 2 && zeroImplementation === 'deepspeed' ? Math.max(1, microBatches(run)) : 1;
+  return (kernels.constants.optimizerFactor * onGpu) / kernels.memoryBytesPerS + hostOptimizerS(run, offloaded);
 }

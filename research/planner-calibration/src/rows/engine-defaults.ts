@@ -126,3 +126,8 @@ export function gradientBytesOf(engine: string, precision: Precision): 2 | 4 {
   if (precision === 'fp32') return 4;
   return precision === 'fp16' || isNemoLine(engine) || familyOfEngine(engine) === 'internevo' ? 2 : 4;
 }
+
+/** DeepSpeed's offload copies through memory that is not page-locked unless `pin_memory` is set, up to version 0.19.3 (runtime/zero/offload_config.py). */
+export function hasPageableHostMemory({ engine, notes }: StatedCells): boolean {
+  return familyOfEngine(engine) === 'deepspeed' && !/\bpin_memory\b/.test(notes);
+}

@@ -32,6 +32,7 @@ export interface StatedFacts {
   readonly recomputeModules: readonly RecomputeModule[];
   readonly recomputeLayersPerChunk: number | undefined;
   readonly offloadOptimizer: number;
+  readonly offloadWeights: number;
   readonly offloadedActivationLayers: number | undefined;
   readonly offloadsActivations: boolean;
   readonly loraRank: number | undefined;
@@ -78,6 +79,7 @@ export function statedFacts(cells: StatedCells): StatedFacts {
     recomputeModules: recomputeModulesOf(cells.recompute_detail),
     recomputeLayersPerChunk: numberIn(cells.recompute_detail, /block:\s*(\d+)/),
     offloadOptimizer: (numberIn(cells.offload_detail, /optimizer offload (\d+(?:\.\d+)?)\s*%/) ?? 0) / 100,
+    offloadWeights: (numberIn(cells.offload_detail, /weight offload (\d+(?:\.\d+)?)\s*%/) ?? 0) / 100,
     offloadedActivationLayers: numberIn(cells.offload_detail, /activation CPU offload of (\d+) layers?/),
     offloadsActivations: /activation CPU offload True/i.test(`${notes} ${cells.offload_detail}`),
     loraRank: /\bLoRA\b/i.test(`${engine} ${notes}`) ? (numberIn(notes, /rank[ =](\d+)/i) ?? 16) : undefined,
