@@ -1,10 +1,17 @@
 /** What is priced is what is rendered: over every engine and release, with layouts that set or leave out each priced fact. */
-import { ENGINE_NAMES, ENGINE_RELEASES, type EffectiveSpec, TrainingJobSpec } from '@coxswain/api-types';
+import {
+  ENGINE_NAMES,
+  ENGINE_RELEASES,
+  type EffectiveSpec,
+  type EngineName,
+  TrainingJobSpec,
+} from '@coxswain/api-types';
 import type { ParallelLayout } from '@coxswain/layout';
-import { pricedFacts } from '@coxswain/planner';
+import { type PricedFacts, pricedFacts } from '@coxswain/planner';
 import { brokenLayoutRules } from './layout-refusal.ts';
 import { modelOfJob } from './model-of-job.ts';
 import { renderEngine } from './render-engine.ts';
+import type { RenderedEngine } from './rendering.ts';
 import { JOBS_OF_ENGINES, type JobOfEngine } from './testing/jobs-of-engines.ts';
 import { renderedFacts } from './testing/rendered-facts.ts';
 
@@ -30,23 +37,32 @@ const CHANGES: readonly Partial<ParallelLayout>[] = [
   { memory: { recompute: { mode: 'selective' } } },
   { memory: { recompute: { mode: 'full' } } },
 ];
+/** For scripts of DeepSpeed; jobs of Megatron have one of their own. */
+const OFFLOADS: readonly Partial<ParallelLayout>[] = [
+  { memory: { hostMemoryGibPerGpu: 64, offload: [{ what: 'optimizer' }] } },
+  { memory: { hostMemoryGibPerGpu: 64, offload: [{ what: 'optimizer', fraction: 0.5 }] } },
+];
 const DISPATCHERS = [undefined, 'allgather', 'alltoall', 'deepep', 'hybridep'] as const;
 
 interface Case {
-  readonly engine: string;
+  readonly engine: EngineName;
   readonly what: string;
   readonly spec: EffectiveSpec;
 }
 
 const CASES = JOBS_OF_ENGINES.flatMap(ofReleases).flatMap((one) =>
-  CHANGES.flatMap((change) => DISPATCHERS.flatMap((dispatcher) => changed(one, change, dispatcher))),
+  [...CHANGES, ...(one.engine === 'deepspeed' ? OFFLOADS : [])].flatMap((change) =>
+    DISPATCHERS.flatMap((dispatcher) => changed(one, change, dispatcher)),
+  ),
 );
 
 function ofReleases(one: JobOfEngine): readonly JobOfEngine[] {
   const { engine } = one.job as EffectiveSpec;
-  if (engine.release === undefined && engine.recipe === undefined && engine.name !== 'torchtitan') return [one];
-  if (engine.name === 'torchtitan' || engine.recipe !== undefined) return [one];
-  return ENGINE_RELEASES[engine.name].map((release) => ({
+  if (engine.recipe !== undefined || (engine.release === undefined && engine.name !== 'torchtitan')) return [one];
+  // Releases of TorchTitan before v0.3.0 read a file that later ones do not.
+  const isAlike = (release: string): boolean =>
+    engine.name !== 'torchtitan' || release.startsWith('v0.2') === (engine.release?.startsWith('v0.2') ?? false);
+  return ENGINE_RELEASES[engine.name].filter(isAlike).map((release) => ({
     ...one,
     what: `${one.what} (${release})`,
     job: { ...one.job, engine: { ...engine, release } },
@@ -77,22 +93,97 @@ function changed(
     : [{ engine, what: `${what}: ${JSON.stringify({ ...change, dispatcher })}`, spec }];
 }
 
+interface Comparable {
+  readonly what: string;
+  readonly priced: PricedFacts;
+  readonly run: RenderedEngine;
+}
+
+const comparables = new Map<EngineName, readonly Comparable[]>();
+
+/** The cases of an engine that are rendered and priced. */
+function comparablesOf(engine: EngineName): readonly Comparable[] {
+  const known = comparables.get(engine);
+  if (known !== undefined) return known;
+  const made = CASES.filter((one) => one.engine === engine).flatMap(({ what, spec }): Comparable[] => {
+    const run = renderEngine(spec);
+    const model = spec.model === undefined ? undefined : modelOfJob(spec.model)?.model;
+    if (run.kind === 'refused' || model === undefined) return [];
+    const priced = pricedOrNothing(spec, model);
+    return priced === undefined ? [] : [{ what, priced, run }];
+  });
+  comparables.set(engine, made);
+  return made;
+}
+
+/** What is priced of the facts that the rendered form decides, beside these. */
+function bothOf(engine: EngineName, { priced, run }: Comparable): readonly [object, object] {
+  const read = renderedFacts(engine, run);
+  const names = Object.keys(read) as (keyof typeof read)[];
+  return [Object.fromEntries(names.map((name) => [name, priced[name]])), read];
+}
+
 describe.each(ENGINE_NAMES.filter((name) => !['reference', 'command', 'custom'].includes(name)))('%s', (engine) => {
   it('runs with the facts that are priced', () => {
-    let compared = 0;
-    for (const { what, spec } of CASES.filter((one) => one.engine === engine)) {
-      const run = renderEngine(spec);
-      const model = spec.model === undefined ? undefined : modelOfJob(spec.model)?.model;
-      if (run.kind === 'refused' || model === undefined) continue;
-      const read = renderedFacts(engine, run);
-      const priced = pricedOrNothing(spec, model);
-      if (priced === undefined) continue;
-      compared++;
-      const names = Object.keys(read) as (keyof typeof read)[];
-      const alike = Object.fromEntries(names.map((name) => [name, priced[name]]));
-      expect({ what, ...alike }).toEqual({ what, ...read });
+    const all = comparablesOf(engine);
+    expect(all.length).toBeGreaterThan(10);
+    for (const one of all) {
+      const [priced, read] = bothOf(engine, one);
+      expect({ what: one.what, ...priced }).toEqual({ what: one.what, ...read });
     }
-    expect(compared).toBeGreaterThan(10);
+  });
+});
+
+type Drift = (run: RenderedEngine) => RenderedEngine;
+
+const withoutFlag =
+  (flag: string): Drift =>
+  (run) => ({ ...run, command: run.command.filter((word) => word !== flag) });
+
+const inFile =
+  (path: RegExp, from: RegExp, to: string): Drift =>
+  (run) => ({
+    ...run,
+    files: run.files.map((file) => (path.test(file.path) ? { ...file, text: file.text.replace(from, to) } : file)),
+  });
+
+describe('a renderer that drifts from the price is found', () => {
+  it.each<[EngineName, string, Drift]>([
+    ['megatron-lm', 'it forgets to overlap the reduction of gradients', withoutFlag('--overlap-grad-reduce')],
+    ['megatron-lm', 'it reduces gradients in fp32 where bf16 is priced', withoutFlag('--grad-reduce-in-bf16')],
+    ['megatron-lm', 'it forgets to put the optimizer on the host', withoutFlag('--optimizer-cpu-offload')],
+    [
+      'megatron-bridge',
+      'it writes another format of gradients',
+      inFile(/megatron-bridge\.json$/, /"grad_reduce_in_fp32": ?true/, '"grad_reduce_in_fp32": false'),
+    ],
+    [
+      'torchtitan',
+      'its file leaves recomputation to the default of TorchTitan',
+      inFile(/\.toml$/, /^mode = "none"$/m, ''),
+    ],
+    [
+      'torchtitan',
+      'its module recomputes all where nothing is priced',
+      inFile(/torchtitan\.json$/, /"mode": ?"none"/, '"mode": "full"'),
+    ],
+    ['deepspeed', 'it writes stage 1 for stage 2', inFile(/deepspeed\.json$/, /"stage": ?2/, '"stage": 1')],
+    [
+      'deepspeed',
+      'it leaves the optimizer on the GPU',
+      inFile(/deepspeed\.json$/, /"offload_optimizer"/, '"offload_optimiser"'),
+    ],
+    ['hugging-face', 'it writes stage 3 for stage 2', inFile(/deepspeed\.json$/, /"stage": ?2/, '"stage": 3')],
+  ])('%s: %s', (engine, _what, drift) => {
+    const drifted = comparablesOf(engine).flatMap((one) => {
+      const run = drift(one.run);
+      return JSON.stringify(run) === JSON.stringify(one.run) ? [] : [{ ...one, run }];
+    });
+    expect(drifted.length).toBeGreaterThan(0);
+    for (const one of drifted) {
+      const [priced, read] = bothOf(engine, one);
+      expect({ what: one.what, ...priced }).not.toEqual({ what: one.what, ...read });
+    }
   });
 });
 

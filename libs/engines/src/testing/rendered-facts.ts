@@ -126,7 +126,20 @@ function titanFacts({ files }: RenderedEngine): RenderedFacts {
   const shards = Number(settings['parallelism.data_parallel_shard_degree']);
   const backend = (settings['parallelism.expert_parallel_comm_backend'] ?? 'standard') as string;
   const isExperts = Number(settings['parallelism.expert_parallel_degree']) > 1;
+  const checkpoint =
+    toml === undefined
+      ? (jsonOf(files, 'torchtitan.json')['activation_checkpoint'] as Leaves | undefined)?.['mode']
+      : settings['activation_checkpoint.mode'];
+  const isOfRecipe = toml === undefined && jsonOf(files, 'torchtitan.json')['recipe'] !== undefined;
+  const asyncTensor =
+    settings['compile.enable_async_tensor_parallel'] ?? settings['parallelism.enable_async_tensor_parallel'];
   return {
+    // TorchTitan's default is selective, which is priced as some layers of all; what a recipe has is not read here.
+    ...(isOfRecipe || checkpoint === 'selective'
+      ? {}
+      : { recompute: (checkpoint ?? 'selective') as PricedFacts['recompute'] }),
+    overlapTensor: asyncTensor === true,
+    offloadWeights: settings['training.enable_cpu_offload'] === true ? 1 : 0,
     gradientBytes: (settings['training.mixed_precision_reduce'] ?? 'float32') === 'float32' ? 4 : 2,
     zeroStage: shards === 1 ? 0 : 3,
     // FSDP2 and DDP of PyTorch always overlap.
@@ -151,7 +164,8 @@ function settingsOfToml(text: string): Leaves {
 }
 
 function deepSpeedFacts({ files }: RenderedEngine): RenderedFacts {
-  const zero = jsonOf(files, 'deepspeed.json')['zero_optimization'] as Leaves;
+  const config = jsonOf(files, 'deepspeed.json');
+  const zero = config['zero_optimization'] as Leaves;
   const offload = zero['offload_optimizer'] as Leaves | undefined;
   const overlap = (zero['overlap_comm'] ?? zero['stage'] === 3) as boolean;
   return {
@@ -159,11 +173,18 @@ function deepSpeedFacts({ files }: RenderedEngine): RenderedFacts {
     overlapGradReduce: overlap,
     overlapParamGather: overlap,
     offloadOptimizer: offload === undefined ? 0 : Number(offload['ratio'] ?? 1),
+    offloadWeights: zero['offload_param'] === undefined ? 0 : 1,
+    // fp16 keeps its gradients in fp16; bf16 adds them up in fp32 (runtime/engine.py, `grad_accum_dtype`).
+    gradientBytes: config['fp16'] === undefined ? 4 : 2,
+    recompute: config['activation_checkpointing'] === undefined ? 'none' : 'full',
   };
 }
 
 function trainerFacts(run: RenderedEngine): RenderedFacts {
-  if (run.files.some(({ path }) => path === 'deepspeed.json')) return deepSpeedFacts(run);
+  if (run.files.some(({ path }) => path === 'deepspeed.json')) {
+    const { recompute: _ofScript, gradientBytes: _ofTrainer, ...facts } = deepSpeedFacts(run);
+    return facts;
+  }
   return {
     zeroStage: run.command.includes('--fsdp') ? 3 : 0,
     gradientBytes: 4,

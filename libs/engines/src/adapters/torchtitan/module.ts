@@ -119,7 +119,7 @@ function moduleInput(spec: EffectiveSpec): Readonly<Record<string, Json>> {
     model: modelOf(spec),
     settings,
     optimizer: optimizerOf(spec),
-    activation_checkpoint: recomputeOf(layout),
+    activation_checkpoint: recomputeOf(spec),
     data: dataOf(spec),
   });
 }
@@ -150,9 +150,10 @@ function optimizerOf({ training }: EffectiveSpec): Readonly<Record<string, Json>
   return { name: OPTIMIZER_NAMES.get(name) ?? name, lr, beta1, beta2, eps: epsilon, weight_decay };
 }
 
-function recomputeOf({ memory }: ParallelLayout): Readonly<Record<string, Json>> | undefined {
-  const recompute = memory?.recompute;
-  if (recompute === undefined) return undefined;
+/** TorchTitan recomputes selectively if nothing is stated. A recipe brings its own. */
+function recomputeOf({ layout, engine }: EffectiveSpec): Readonly<Record<string, Json>> | undefined {
+  const recompute = layout.memory?.recompute;
+  if (recompute === undefined) return engine.recipe === undefined ? { mode: 'none' } : undefined;
   if (recompute.mode !== 'budget') return { mode: recompute.mode };
   return given<Json>({ mode: 'memory-budget', memory_budget: recompute.budget });
 }

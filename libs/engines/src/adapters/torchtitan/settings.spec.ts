@@ -168,7 +168,7 @@ it.each<[string, TitanChange, readonly string[]]>([
   [
     'all layers computed again',
     layout({ memory: { recompute: { mode: 'full' } } }),
-    ['activation_checkpoint.mode: "full"'],
+    ['activation_checkpoint.mode: "full"', 'without activation_checkpoint.mode: "none"'],
   ],
   [
     'layers computed again by a budget, in a compiled model',
@@ -178,6 +178,7 @@ it.each<[string, TitanChange, readonly string[]]>([
       'activation_checkpoint.mode: "memory-budget"',
       'activation_checkpoint.memory_budget: 0.5',
       'note: The model is compiled: what the layout asks for exists in compiled models alone.',
+      'without activation_checkpoint.mode: "none"',
     ],
   ],
   [

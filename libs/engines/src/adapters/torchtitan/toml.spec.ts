@@ -72,10 +72,10 @@ it.each<[string, TitanChange, readonly string[]]>([
     layout({ memory: { recompute: { mode: 'budget', budget: 0.5 } } }),
     [
       '[compile]',
-      '[activation_checkpoint]',
       'mode = "memory_budget"',
       'memory_budget = 0.5',
       'note: The model is compiled: what the layout asks for exists in compiled models alone.',
+      'without mode = "none"',
     ],
   ],
   [

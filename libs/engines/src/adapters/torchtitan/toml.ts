@@ -183,8 +183,9 @@ function parallelism({ sequence, expert, communication }: ParallelLayout): Reado
   };
 }
 
+/** TorchTitan recomputes selectively if the file has no mode (torchtitan/config/job_config.py). */
 function recompute({ memory }: ParallelLayout): Readonly<Record<string, Json | undefined>> {
-  const mode = memory?.recompute?.mode;
+  const { mode = 'none' } = memory?.recompute ?? {};
   return {
     'activation_checkpoint.mode': mode === 'budget' ? 'memory_budget' : mode,
     'activation_checkpoint.memory_budget': memory?.recompute?.budget,
