@@ -61,6 +61,20 @@ describe('the arbiter', () => {
     expect(setup.observe('b', {}, { cause: 'growth' })).toEqual(['held', 'granted']);
   });
 
+  it('counts gangs that made room, and keeps what one that moves takes elsewhere', () => {
+    const setup = new Setup();
+    const stoppingAt = new Date(setup.nowMs - 60_000).toISOString();
+    const forClaim = { uid: 'c', epoch: 1, priority: 9, wayOut: 'Move', deadline: stoppingAt } as const;
+    const made = anAttempt({ stage: 'Stopping', outcome: 'Moved', reason: 'MadeRoom', stoppingAt, forClaim });
+    setup.become('a', { attempts: [made] });
+    const grows = { cause: 'growth', room: { neededGpus: 2, freeGpus: 3 } } as const;
+    expect(setup.observe('b', { cause: 'room' }, grows, { cause: 'leaving' })).toEqual(['held', 'held', 'granted']);
+    setup.become('a', { epoch: 2, attempts: [made, anAttempt({ epoch: 2 })] });
+    expect(setup.observe('b', { cause: 'room' }, grows)).toEqual(['held', 'granted']);
+    setup.nowMs += 300_000;
+    expect(setup.observe('b', { cause: 'room' })).toEqual(['granted']);
+  });
+
   it('keeps the room of a gang that moves until it is placed again', () => {
     const setup = new Setup();
     setup.jobs = ['a', 'b', 'c', 'd', 'e'].map((uid) => aJobOf(uid));
@@ -147,7 +161,7 @@ describe('the arbiter', () => {
     const setup = new Setup();
     setup.observe('a', {});
     setup.observe('b', {}, { cause: 'slow', isDue: false });
-    expect(setup.arbiter.heldByCause()).toEqual({ hang: 1, slow: 0, leaving: 0, growth: 0 });
+    expect(setup.arbiter.heldByCause()).toEqual({ hang: 1, slow: 0, leaving: 0, growth: 0, room: 0 });
     setup.arbiter.forget('a');
     setup.arbiter.forget('b');
     expect(setup.arbiter.heldByCause().hang).toBe(0);

@@ -34,9 +34,9 @@ type AllJobs = () => readonly TrainingJob[];
 const PLACED_WITHIN_MS = 1_800_000;
 
 /**
- * Rules on every unrequested end, of all jobs of this process: hangs, slow ranks, leaving nodes and growth. Each process has one; the operator,
- * tests and the simulator run the same code. A new leader begins without proposals, which the next observation of each job makes again. Ends that an
- * earlier leader granted are read from the status of jobs.
+ * Rules on every unrequested end, of all jobs of this process: hangs, slow ranks, leaving nodes, growth and room for others. Each process has one; the
+ * operator, tests and the simulator run the same code. A new leader begins without proposals, which the next observation of each job makes again. Ends
+ * that an earlier leader granted are read from the status of jobs.
  */
 export class EndArbiter {
   readonly #view: ArbiterView;
@@ -77,7 +77,7 @@ export class EndArbiter {
 
   /** Number of gangs whose end is held, by cause: by a ruling, or because the operator doubts its own view. */
   heldByCause(): Readonly<Record<EndCause, number>> {
-    const counts = { hang: 0, slow: 0, leaving: 0, growth: 0 };
+    const counts = { hang: 0, slow: 0, leaving: 0, growth: 0, room: 0 };
     for (const causes of this.#held.values()) for (const cause of causes) counts[cause] += 1;
     return counts;
   }

@@ -195,6 +195,12 @@ describe('an end that nobody asked for', () => {
       /keeps training until one has/,
     ],
     [
+      'a claim after the gangs of a quarter of the cluster have made room',
+      hang('z', { cause: 'room' }),
+      { granted: ['a', 'b'].map((job) => granted(job, { cause: 'room' })), gangs: team(8) },
+      /to make room for others/,
+    ],
+    [
       'growth beside another',
       hang('b', { cause: 'growth', nodes: [] }),
       { granted: [granted('a', { cause: 'growth' })], gangs: team(5) },

@@ -1,8 +1,8 @@
 /** Which gangs may end although no user requested it? Judges all proposed ends together before each of them. */
 import { ARBITER_SETTINGS, type ArbiterSettings } from './settings.ts';
 
-/** Causes of unrequested ends. */
-export type EndCause = 'hang' | 'slow' | 'leaving' | 'growth';
+/** Causes of unrequested ends. `room`: another job of a higher priority gets the nodes. */
+export type EndCause = 'hang' | 'slow' | 'leaving' | 'growth' | 'room';
 
 /** An end that the rules of one job propose, and what it stands on. */
 export interface EndProposal {
@@ -153,6 +153,7 @@ const NO_ROOM: Readonly<Record<EndCause, string>> = {
   leaving:
     'no other node has room for the gang. It keeps training until one has, until the node goes, or until shortly before the announced time',
   growth: 'the free GPUs are about to be used by other gangs',
+  room: 'no other node has room',
 };
 
 const FOR: Readonly<Record<EndCause, string>> = {
@@ -160,6 +161,7 @@ const FOR: Readonly<Record<EndCause, string>> = {
   slow: 'with slow ranks',
   leaving: 'whose nodes go away',
   growth: 'that grow',
+  room: 'to make room for others',
 };
 
 /** What the proposal shares with others that began together with it; undefined: it stands alone. */

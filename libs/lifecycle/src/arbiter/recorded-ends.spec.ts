@@ -26,7 +26,7 @@ describe('the cause of an unrequested end', () => {
     ['of a later attempt is another one', { epoch: 2, outcome: 'Failed', reason: 'Condemned' }, [SLOW], 'hang'],
     ['of a gang that hangs is a hang', { outcome: 'Failed', reason: 'Hung' }, [SLOW], 'hang'],
     ['of a move is a leaving node', { outcome: 'Moved', reason: 'NodeLeaving' }, [], 'leaving'],
-    ['of a gang that made room is none: a claim asked for it', { outcome: 'Moved', reason: 'MadeRoom' }, [], undefined],
+    ['of a gang that made room is room: no user asked for it', { outcome: 'Moved', reason: 'MadeRoom' }, [], 'room'],
     ['of growth is growth', { outcome: 'Resized', reason: 'GpusFree' }, [], 'growth'],
     ['of a failure of its own is none', { outcome: 'Failed', reason: 'EngineFailed' }, [SLOW], undefined],
     ['of a gang that runs is none', {}, [SLOW], undefined],

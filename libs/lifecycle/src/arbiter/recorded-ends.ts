@@ -1,5 +1,6 @@
 /** Which ends of attempts were unrequested, and for which cause, as the status of jobs records them? */
 import type { Attempt, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
+import { worldSize } from '@coxswain/layout';
 import type { EndCause, GrantedEnd } from './judge-ends.ts';
 
 /** Identifies a run of ranks. */
@@ -12,6 +13,7 @@ const CAUSE_OF_REASON: Partial<Readonly<Record<NonNullable<Attempt['reason']>, E
   Hung: 'hang',
   NodeLeaving: 'leaving',
   GpusFree: 'growth',
+  MadeRoom: 'room',
 };
 
 /** The cause of an attempt's unrequested end; undefined: it goes on, or ended for another reason. */
@@ -42,8 +44,14 @@ export function recordedEnds({ metadata, status }: TrainingJob, sinceMs: number)
     const cause = atMs >= sinceMs ? endCauseOf(attempt, status ?? {}) : undefined;
     if (cause === undefined) return [];
     const { uid: jobUid, namespace = '' } = metadata;
-    return [{ jobUid, namespace, run: runOf(attempt), cause, nodes: [], atMs, neededGpus: 0, blames: true }];
+    const neededGpus = attempt.epoch === status?.epoch ? gpusElsewhere(attempt) : 0;
+    return [{ jobUid, namespace, run: runOf(attempt), cause, nodes: [], atMs, neededGpus, blames: cause !== 'room' }];
   });
+}
+
+/** GPUs that a gang which made room takes on other nodes at once. One that waits takes none. */
+function gpusElsewhere({ forClaim, layout }: Attempt): number {
+  return forClaim?.wayOut === 'Move' ? worldSize(layout) : 0;
 }
 
 /** NaN: it has not ended. */

@@ -7,9 +7,10 @@ export const ARBITER_SETTINGS = {
   windowMs: 300_000,
   /**
    * Largest share of all gangs that is ended for one cause within a window, and at least one gang. A node in a hundred fails a month, so more than a tenth
-   * of all gangs at once has a common cause. Notices come from the provider and are seldom wrong: half of the gangs may move at once.
+   * of all gangs at once has a common cause. Notices come from the provider and are seldom wrong: half of the gangs may move at once. A wrong
+   * PriorityClass could make many jobs ask others to make room. Such gangs save first, so a quarter of all gangs is the limit for them.
    */
-  share: { hang: 0.1, slow: 0.1, leaving: 0.5, growth: 0.1 },
+  share: { hang: 0.1, slow: 0.1, leaving: 0.5, growth: 0.1, room: 0.25 },
   /** Gangs of one claim or switch that stand still together and have a common cause: two nodes seldom fail within a minute. */
   leastOfPlace: 2,
   /** Gangs of the whole cluster that have a common cause if they are also more than the share. Fewer gangs of a small cluster may fail by chance. */

@@ -30,7 +30,7 @@ export function newClaim(
   if (makeRoom === undefined || standingClaim(record) !== undefined || isPaused || !mayMakeRoom(record, facts))
     return undefined;
   const choice = makeRoom(next.wanted.request);
-  if (choice.kind === 'none' || choice.victims.length === 0) return undefined;
+  if (choice.kind === 'none' || choice.victims.length === 0 || isHeldByArbiter(record, facts)) return undefined;
   const placement = asClaimed(facts, placementSpec(facts, next.wanted.placing, choice.placement));
   return {
     placement,
@@ -47,6 +47,15 @@ export function newClaim(
       expiresAfterSeconds: Math.ceil(choice.expiresAfterSeconds),
     },
   };
+}
+
+/**
+ * Whether as many gangs have just made room as may within some minutes. Once a claim is recorded, the arbiter holds no stop for it: a part of the gangs
+ * would have stopped for nothing.
+ */
+function isHeldByArbiter({ epoch }: JobRecord, { observed }: Facts): boolean {
+  const asks = { cause: 'room', run: `e${epoch + 1}i1`, isDue: true, asksOnly: true } as const;
+  return observed.ruleOnEnd?.({ ...asks, nodes: [], switches: [], claims: [] }).kind === 'held';
 }
 
 function victimOf(victim: ChosenVictim, facts: Facts): ClaimVictim {
