@@ -1519,6 +1519,8 @@ class ForClaim(TypedDict):
     """Shrink: it goes on with fewer GPUs. Move: it goes on with other nodes at once. Wait: it waits for free GPUs."""
     deadline: str
     """The ranks are killed if they have not saved and stopped by then."""
+    returnUntil: NotRequired[str]
+    """Until then no other job of its priority or a lower one gets these nodes. Absent: the job that got them has not ended."""
 
 
 class GoodputShare(TypedDict):

@@ -33,6 +33,13 @@ export const ClaimVictim = z
     toGpus: counter.optional().describe('For Shrink: the GPUs on which it is expected to go on.'),
     deadlineSeconds: counter.describe('From the stop of its ranks until they are killed.'),
     savesWhenAsked: z.boolean().describe('Whether its engine saves on request and trains on.'),
+    waitsForSave: z
+      .object({
+        seconds: counter.describe('Expected time until that save.'),
+        afterStep: counter.describe('Step of its newest save when it was chosen.'),
+      })
+      .optional()
+      .describe('It stops after the next save of its own. Absent: it waits for none.'),
   })
   .meta({ id: 'ClaimVictim' });
 export type ClaimVictim = z.infer<typeof ClaimVictim>;
@@ -95,6 +102,11 @@ export const ForClaim = z
     priority: z.int().min(-2_147_483_648).max(2_147_483_647).describe('Priority of that job at the time.'),
     wayOut,
     deadline: timestamp.describe('The ranks are killed if they have not saved and stopped by then.'),
+    returnUntil: timestamp
+      .optional()
+      .describe(
+        'Until then no other job of its priority or a lower one gets these nodes. Absent: the job that got them has not ended.',
+      ),
   })
   .meta({ id: 'ForClaim' });
 export type ForClaim = z.infer<typeof ForClaim>;

@@ -1,5 +1,6 @@
 export type { ClaimOnJob } from './observation/claims.ts';
 export { canSaveOnRequest } from './disruption/save-on-request.ts';
+export { smallerSizes } from './epoch/smaller-sizes.ts';
 export { EndArbiter } from './arbiter/end-arbiter.ts';
 export { newestFailure } from './failure/newest-failure.ts';
 export { countEnds } from './arbiter/recorded-ends.ts';

@@ -22,6 +22,7 @@ import { chooseInView } from './claims/choose-in-view.ts';
 import type { GangFacts } from './claims/running-gangs.ts';
 import { HeldForOthers } from './promises/held-for-others.ts';
 import type { NodePromise } from './promises/node-promise.ts';
+import type { RightOfReturn } from './promises/rights-of-return.ts';
 import { NodesInWindows } from './windows/nodes-in-windows.ts';
 import { isWaitingForCapacity, isWaitingForNodes, waitingSince } from './order/waiting-jobs.ts';
 
@@ -260,6 +261,11 @@ export class ClusterScheduler {
   /** Whether nodes are held for the job of that UID. */
   hasPromise(jobUid: string): boolean {
     return typeof this.promiseFor(jobUid) === 'object';
+  }
+
+  /** The right of the job of that UID to get back the nodes that it left for another one; undefined: it has none. */
+  rightOfReturn(jobUid: string): RightOfReturn | undefined {
+    return this.#held.rightOfReturn(jobUid);
   }
 
   /** Free nodes are held for this job, so that the job of that UID waits; undefined: none are. */

@@ -8,7 +8,7 @@ export { atOnce, type InSteps } from './forecast/in-steps.ts';
 export { smallestChangesInSteps, type TriedChange } from './forecast/smallest-changes.ts';
 export { timeline, type TimelineEvent } from './forecast/timeline.ts';
 export { type ClaimRules, DEFAULT_CLAIM_RULES } from './claims/claim-rules.ts';
-export type { ChosenVictim, ClaimChoice } from './claims/claim.ts';
+export type { ChosenVictim, ClaimChoice, SmallerSize } from './claims/claim.ts';
 export type { GangRequest, JobName, NodeQuestion, PlacementRefusal } from './gang-request.ts';
 export {
   gpusOfQuota,
@@ -36,6 +36,7 @@ export {
 } from './order/priority.ts';
 export { isLongSearch } from './capacity/long-search.ts';
 export type { NodePromise } from './promises/node-promise.ts';
+export type { RightOfReturn } from './promises/rights-of-return.ts';
 export { podShape } from './kueue/pod-shape.ts';
 export { type JobQuota, jobQuota } from './kueue/job-quota.ts';
 export { withNodeRules } from './kueue/flavours.ts';

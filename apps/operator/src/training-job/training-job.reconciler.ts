@@ -18,6 +18,7 @@ import {
   RefusedCheckpoints,
   Stopwatches,
   PodQuotas,
+  smallerSizes,
   UnwrittenStatuses,
   type Answer,
   type Call,
@@ -157,7 +158,8 @@ export class TrainingJobReconciler {
   #room({ makesRoom: rules, scheduler }: ReconcilerOptions): Pick<JobView, 'makeRoom'> {
     if (rules === undefined) return {};
     const savesWhenAsked = ({ spec }: TrainingJob): boolean => canSaveOnRequest(spec.engine.name);
-    return { makeRoom: (job, request) => scheduler.makeRoomFor(job.metadata.uid, request, { savesWhenAsked, rules }) };
+    const facts = { savesWhenAsked, smallerSizes, rules };
+    return { makeRoom: (job, request) => scheduler.makeRoomFor(job.metadata.uid, request, facts) };
   }
 
   /** The job of that UID is gone: nothing is kept for it. */

@@ -1,12 +1,15 @@
 /** Which signs of a coming failure does a running gang show? */
 import { type Attempt, incidentSubject } from '@coxswain/api-types';
 import { signsOfFailure } from '@coxswain/health';
+import { worldSize } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
 import { formatDuration } from '@coxswain/units';
 import { isOfRun, isOpen, SAVE_KINDS } from '../incident/incident-record.ts';
 import { claimKey, claimOn, describeOther, shownName } from '../observation/claim-on.ts';
 import { type Facts, isTerminal, nodeStateOf, placementOf } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
+import { returnKey, returnOf } from '../observation/returns.ts';
+import { freeGpus } from '../observation/room.ts';
 import { runtimeLeft } from './max-runtime.ts';
 import { canMove, leavingNodes, ruleOnMove } from './leaving-nodes.ts';
 import type { JobRecord } from '../record/job-record.ts';
@@ -39,6 +42,7 @@ export function suspicionsOf(
   return [
     ...ofMaxRuntime(record, facts, now),
     ...ofClaim(facts, attempt),
+    ...ofReturn(facts, attempt),
     ...ofIncidents(record, attempt),
     ...nodes.flatMap((node) => ofNode(facts, node)),
   ];
@@ -60,6 +64,15 @@ function ofClaim(facts: Facts, attempt: Attempt): readonly Suspicion[] {
   const other = describeOther({ ...shownName(claim.job, facts), uid: claim.job.uid });
   const says = `The job makes room for ${other}, and stops when it has saved${latestSave(claim)}`;
   return [{ key: claimKey(claim), kind: 'MakesRoom', says, isCertain: true }];
+}
+
+/** The save before the gang stops to take back the nodes that it left for another job. */
+function ofReturn(facts: Facts, attempt: Attempt): readonly Suspicion[] {
+  const right = returnOf(facts, attempt);
+  const missing = (facts.spec?.gpus ?? 0) - worldSize(attempt.layout);
+  if (right === undefined || freeGpus(facts, 1, []) < missing) return [];
+  const says = 'The job for which this one made room has ended, and this one stops to go on with all its GPUs';
+  return [{ key: returnKey(right), kind: 'Returns', says, isCertain: true }];
 }
 
 function latestSave({ claim: { askedAt }, victim }: NonNullable<ReturnType<typeof claimOn>>): string {

@@ -1,6 +1,7 @@
 /** When is a waiting job expected to start on the nodes that are held for it? */
 import type { EndBasis, ExpectedStart } from '@coxswain/api-types';
 import type { NodePromise } from '@coxswain/scheduling';
+import { standingClaim } from '../observation/claims.ts';
 import type { Facts } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import type { NextEpoch } from './next-epoch.ts';
@@ -30,6 +31,8 @@ export function expectedStartOf(about: {
   const recorded = record.expectedStart;
   if (PASSING.includes(next.kind)) return recorded;
   if (next.kind !== 'waiting' && next.kind !== 'unsatisfiable') return undefined;
+  // Its place in line is kept: the claim may end without a start.
+  if (standingClaim(record) !== undefined) return recorded;
   const promise = facts.observed.promise?.();
   // Not known yet, as after a change of leader.
   if (promise === 'deriving') return recorded;

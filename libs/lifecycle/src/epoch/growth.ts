@@ -6,6 +6,8 @@ import { freeGpus } from '../observation/room.ts';
 import { type Facts, nodeStateOf } from '../observation/facts.ts';
 import { isOver, type Wait } from '../observation/waits.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
+import { returnKey, returnOf } from '../observation/returns.ts';
+import { canBeAskedToSave, isSavedFor } from './is-saved.ts';
 import { lastStepOf } from './last-step.ts';
 import { elasticSpec, type FreeNode, freeNodes } from './elastic.ts';
 
@@ -45,9 +47,11 @@ export function roomsToGrow(record: JobRecord, facts: Facts, now: Date): readonl
   const attempt = liveAttempt(record);
   if (spec === undefined || attempt?.stage !== 'Released' || attempt.runningAt === undefined) return [];
   const missing = spec.gpus - worldSize(attempt.layout);
-  if (missing <= 0 || facts.observed.doOthersWait?.() === true) return [];
+  // Nodes that it left for a job which has ended are kept for it.
+  const returns = returnOf(facts, attempt) !== undefined;
+  if (missing <= 0 || (!returns && facts.observed.doOthersWait?.() === true)) return [];
   const ready = freeNodes(record, facts).filter(({ name }) => nodeStateOf(facts, name) === 'ready');
-  const limitMs = facts.timeouts.growMs * 2 ** Math.min(MAX_DOUBLINGS, growthsUndone(record, now));
+  const limitMs = returns ? 0 : facts.timeouts.growMs * 2 ** Math.min(MAX_DOUBLINGS, growthsUndone(record, now));
   return steadiest(ready, missing, facts).map(({ readySince, youngestNodes }) => ({
     wait: { key: `e${attempt.epoch}/room-to-grow/${readySince}`, limitMs },
     youngestNodes,
@@ -56,19 +60,25 @@ export function roomsToGrow(record: JobRecord, facts: Facts, now: Date): readonl
 
 /**
  * Whether the gang ends now to grow: its set of nodes has been free for long enough, it has just saved, so a restart loses least, and the arbiter
- * agrees, because other gangs may be about to take the same nodes. Between two saves the arbiter is only asked, so that what it holds can be counted.
+ * agrees, because other gangs may be about to take the same nodes. Between two saves the arbiter is only asked, so that what it holds can be counted. A
+ * gang that gets back what it left for another job is asked to save.
  */
 function growsNow(record: JobRecord, facts: Facts, now: Date): boolean {
   const attempt = liveAttempt(record);
   if (attempt === undefined || lastingRoom(record, facts, now) === undefined) return false;
   const saved = record.checkpoint?.step ?? -1;
-  const hasSaved = saved > (facts.job.status?.checkpoint?.step ?? -1) && saved > resumedAt(attempt);
+  const right = returnOf(facts, attempt);
+  const isSaved =
+    right !== undefined &&
+    (!canBeAskedToSave(facts, attempt) || isSavedFor(record, facts, { attempt, key: returnKey(right) }));
+  const hasSaved = isSaved || (saved > (facts.job.status?.checkpoint?.step ?? -1) && saved > resumedAt(attempt));
   const missing = (facts.spec?.gpus ?? 0) - worldSize(attempt.layout);
   const ruling = facts.observed.ruleOnEnd?.({
     cause: 'growth',
     run: runOf(attempt),
     isDue: true,
     ...(hasSaved ? {} : { asksOnly: true }),
+    ...(right === undefined ? {} : { isUrgent: true }),
     nodes: [],
     switches: [],
     claims: [],

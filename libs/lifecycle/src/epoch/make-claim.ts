@@ -59,7 +59,8 @@ function isHeldByArbiter({ epoch }: JobRecord, { observed }: Facts): boolean {
 }
 
 function victimOf(victim: ChosenVictim, facts: Facts): ClaimVictim {
-  const { uid, epoch, wayOut, toGpus, priceGpuSeconds, lostSeconds, savesWhenAsked, deadlineSeconds } = victim;
+  const { uid, epoch, wayOut, toGpus, priceGpuSeconds, lostSeconds, savesWhenAsked, waitsForSave, deadlineSeconds } =
+    victim;
   return {
     ...shownName(victim, facts),
     uid,
@@ -69,6 +70,7 @@ function victimOf(victim: ChosenVictim, facts: Facts): ClaimVictim {
     priceGpuSeconds,
     lostSeconds,
     savesWhenAsked,
+    ...(waitsForSave === undefined ? {} : { waitsForSave }),
     deadlineSeconds: Math.ceil(deadlineSeconds),
   };
 }

@@ -1,12 +1,12 @@
 /** When does a running gang stop because a job of higher priority needs its nodes? */
 import type { JobName } from '@coxswain/scheduling';
 import type { Attempt, ForClaim } from '@coxswain/api-types';
-import { canSaveOnRequest } from '../disruption/save-on-request.ts';
 import { claimKey, claimOn, claimSave, describeOther, shownName } from '../observation/claim-on.ts';
 import type { ClaimOnJob } from '../observation/claims.ts';
 import type { Facts } from '../observation/facts.ts';
 import { isOver, type Wait } from '../observation/waits.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
+import { canBeAskedToSave, isSavedFor } from './is-saved.ts';
 import { lastStepOf } from './last-step.ts';
 
 /**
@@ -53,21 +53,17 @@ export function makeRoomWait(record: JobRecord, facts: Facts): Wait | undefined 
   return attempt === undefined || claim === undefined ? undefined : claimSave(attempt, claim);
 }
 
-/** Whether more waiting would save no more steps: SIGTERM makes the ranks save, too. */
+/** Whether more waiting would save no more steps. */
 function isDue(
   record: JobRecord,
   facts: Facts,
   about: { readonly attempt: Attempt; readonly claim: NonNullable<ReturnType<typeof claimOn>> },
 ): boolean {
   const { attempt, claim } = about;
-  const { spec } = facts;
-  const cannotSave = spec?.checkpoint === undefined || !canSaveOnRequest(spec.engine.name);
-  if (cannotSave || attempt.firstStep === undefined) return true;
-  const { earlySave } = attempt;
-  const isAnswered = earlySave?.outcome !== undefined && earlySave.suspicions.includes(claimKey(claim));
-  const step = Math.max(lastStepOf(record, facts).lastStep ?? 0, record.progress?.step ?? 0, attempt.firstStep.step);
-  const isSaved = step <= (record.checkpoint?.step ?? 0);
-  return isAnswered || isSaved || isOver(facts, claimSave(attempt, claim));
+  const { waitsForSave } = claim.victim;
+  if (isOver(facts, claimSave(attempt, claim))) return true;
+  if (canBeAskedToSave(facts, attempt)) return isSavedFor(record, facts, { attempt, key: claimKey(claim) });
+  return waitsForSave === undefined || (record.checkpoint?.step ?? 0) > waitsForSave.afterStep;
 }
 
 /** The job for which the gang begins to stop; undefined: it does not. That job is read live before. */

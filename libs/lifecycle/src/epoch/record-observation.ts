@@ -29,6 +29,7 @@ import { recordHeldGpus } from './record-held-gpus.ts';
 import { recordMaxRuntime } from './record-max-runtime.ts';
 import { recordMove } from './record-move.ts';
 import { recordPreflight } from './record-preflight.ts';
+import { recordReturn } from './record-return.ts';
 import { recordTrained } from './record-trained.ts';
 import { lastStepAt, recordMarks, withPace } from './run-marks.ts';
 import { terminalOf } from './terminal-of.ts';
@@ -80,6 +81,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordEndOfEarlySave,
   recordTerminal,
   recordClaim,
+  recordReturn,
   closeIncidents,
 ];
 

@@ -45,12 +45,17 @@ export function claimPause({ claim }: Pick<JobRecord, 'claim'>): Wait | undefine
   return { key: `claim/${claim.recordedAt}/pause`, limitMs: claim.expiresAfterSeconds * 1000 };
 }
 
-/** How long the ranks may take for the save that a claim asks for, before they are stopped. */
+/** The next save of its own may be later than expected by so much. */
+const LATE_SAVE_MS = 60_000;
+
+/** How long the ranks may take for the save that a claim asks for or waits for, before they are stopped. */
 export function claimSave(
   { epoch }: Pick<Attempt, 'epoch'>,
   { job, claim, victim }: ReturnType<typeof claimOn> & object,
 ): Wait {
-  return { key: `e${epoch}/claim/${job.uid}/${claim.recordedAt}/saves`, limitMs: victim.deadlineSeconds * 1000 };
+  const { deadlineSeconds, waitsForSave } = victim;
+  const limitMs = waitsForSave === undefined ? deadlineSeconds * 1000 : waitsForSave.seconds * 1000 + LATE_SAVE_MS;
+  return { key: `e${epoch}/claim/${job.uid}/${claim.recordedAt}/saves`, limitMs };
 }
 
 /** Names the claim among the reasons for an early save. */

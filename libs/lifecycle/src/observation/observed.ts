@@ -26,12 +26,13 @@ import type { NodeNotice } from '../notices/node-notices.ts';
 import type { Retention } from './retention.ts';
 import type { Timeouts } from './timeouts.ts';
 import type {
+  ClaimChoice,
   GangRequest,
   JobQuota,
   NodePromise,
   PlacementRefusal,
   PriorityClassFacts,
-  ClaimChoice,
+  RightOfReturn,
 } from '@coxswain/scheduling';
 
 /** One observation of everything that concerns a job. Nothing in it is an event; a later observation replaces an earlier one. */
@@ -80,6 +81,8 @@ export interface Observed {
   readonly makeRoom?: (request: GangRequest) => ClaimChoice;
   /** Claims of other jobs that name this one. Absent: there are none. Called only for a job whose gang is up. */
   readonly claimsOnJob?: () => readonly ClaimOnJob[];
+  /** The right of this job to get the nodes back that it left for another one. Absent, undefined: it has none. */
+  readonly returnRight?: () => RightOfReturn | undefined;
   /** UIDs of the other jobs that were read from the API server for this observation (`jobs` of readLive). */
   readonly provenJobs?: ReadonlySet<string>;
   /** State of the last action findNodes, if it was that search. Absent: nodes are searched synchronously. */

@@ -151,6 +151,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       promise: () => scheduler.promiseFor(job.metadata.uid),
       ...(view.makeRoom === undefined ? {} : { makeRoom: (request) => view.makeRoom?.(job, request) ?? NO_ROOM }),
       ...(view.claimsOn === undefined ? {} : { claimsOnJob: () => view.claimsOn?.(job.metadata.uid) ?? [] }),
+      returnRight: () => scheduler.rightOfReturn(job.metadata.uid),
       closedNodes: () => scheduler.closedTo(job.metadata.uid),
       areNodesHeld: () => scheduler.waitsBehind(job.metadata.uid) !== undefined,
       ...(nodeSearches === undefined ? {} : { nodeSearch: (search) => nodeSearches.of(job.metadata.uid, search) }),

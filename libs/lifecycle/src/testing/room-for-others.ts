@@ -1,6 +1,8 @@
-import { aTrainingJob } from '@coxswain/api-types/testing';
-import type { TrainingJob, TrainingJobSpec } from '@coxswain/api-types';
+import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
+import { NODE_LABELS, type TrainingJob, type TrainingJobSpec } from '@coxswain/api-types';
 import { type ClaimChoice, DEFAULT_CLAIM_RULES, priorityOf } from '@coxswain/scheduling';
+import { smallerSizes } from '../epoch/smaller-sizes.ts';
+import { aNode } from './builders.ts';
 import { GPUS_PER_POD, SharedCluster } from './shared-cluster.ts';
 import { World } from './world.ts';
 
@@ -16,6 +18,8 @@ export interface TownJob {
   readonly className: 'high' | 'low' | 'polite';
   readonly namespace?: string;
   readonly spec?: Partial<TrainingJobSpec>;
+  /** The planner chooses its layout, for between so many GPUs. Absent: its layout needs two pods. */
+  readonly elastic?: { readonly gpus: number; readonly minGpus: number };
 }
 
 /** Jobs of two pods each with priorities, on nodes that hold one pod each, and one operator for all of them. */
@@ -29,18 +33,22 @@ export class PriorityTown {
     { readonly afterWrites: number; readonly term: number; readonly lateMs: number | undefined } | undefined;
 
   constructor(jobs: readonly TownJob[], nodes: readonly string[] = ['node-a', 'node-b']) {
-    this.cluster = new SharedCluster({ nodes, nodeFacts: {}, monotonicMs: () => this.nowMs });
+    const labels = { ...aNode().labels, [NODE_LABELS.gpuType]: 'h100' };
+    const nodeFacts = { gpuCapacity: GPUS_PER_POD, labels };
+    this.cluster = new SharedCluster({ nodes, nodeFacts, monotonicMs: () => this.nowMs });
     this.cluster.priorityClasses = CLASSES;
     this.cluster.makeRoom = (job) => this.#choose(job, this.cluster.jobs());
     this.jobs = new Map(jobs.map((about, index) => [about.name, this.#worldOf(about, index)]));
   }
 
-  #worldOf({ name, className, namespace = 'research', spec }: TownJob, index: number): World {
+  #worldOf({ name, className, namespace = 'research', spec, elastic }: TownJob, index: number): World {
+    const always = { priorityClassName: className, restartPolicy: { maxRestarts: 100, delaySeconds: 0 } };
     const job = aTrainingJob({
       metadata: { name, namespace, uid: `${String(index).padStart(8, '0')}-uid` },
-      spec: { priorityClassName: className, restartPolicy: { maxRestarts: 100, delaySeconds: 0 }, ...spec },
+      spec: { ...always, ...spec },
     });
-    const world = new World(job, {}, [], this.cluster);
+    const planned = elastic === undefined ? job : { ...job, spec: aPlannedJobSpec({ ...always, ...elastic }) };
+    const world = new World(planned, {}, [], this.cluster);
     world.reportsSteps = true;
     return world;
   }
@@ -53,7 +61,7 @@ export class PriorityTown {
   chooseAsScheduled(): void {
     const rules = { ...DEFAULT_CLAIM_RULES, leastProtectedSeconds: 0, protectedStarts: 0 };
     this.cluster.makeRoom = ({ metadata }, request) =>
-      this.cluster.scheduler.makeRoomFor(metadata.uid, request, { savesWhenAsked: () => true, rules });
+      this.cluster.scheduler.makeRoomFor(metadata.uid, request, { savesWhenAsked: () => true, smallerSizes, rules });
   }
 
   world(name: string): World {
@@ -149,6 +157,13 @@ export class PriorityTown {
       };
     }
     return { kind: 'none', reason: 'no running job has a lower priority' };
+  }
+
+  /** The job trains, and has saved its 20th step. */
+  train(name: string): void {
+    this.until(() => (this.job(name).status?.progress?.step ?? 0) > 20, name);
+    this.world(name).apply({ kind: 'saveCheckpoint', pick: 20 });
+    this.reconcile(name);
   }
 
   /** What an auditor of the API server's log would find. */

@@ -23,6 +23,12 @@ export function candidatesOf(question: ClaimQuestion): Candidates {
   return { gangs: judged.get(undefined) ?? [], others: new Map(others) };
 }
 
+/**
+ * For so long after its return a gang does not make room for the same job again, whatever time of protection the administrator states. Else the two
+ * would take turns.
+ */
+const SAME_AGAIN_SECONDS = 900;
+
 function whyNot(
   gang: RunningGang,
   { claimant, now, rules }: ClaimQuestion,
@@ -33,7 +39,8 @@ function whyNot(
   if (gang.isStopping) return 'ending';
   if (named.has(uid) || claimants.has(uid)) return 'asked';
   const ranSeconds = (now.getTime() - gang.startedAt.getTime()) / 1_000;
-  if (ranSeconds < protectedSeconds(gang, rules)) return 'protected';
+  const isSameAgain = gang.lastMadeRoomFor === claimant.job.uid && ranSeconds < SAME_AGAIN_SECONDS;
+  if (isSameAgain || ranSeconds < protectedSeconds(gang, rules)) return 'protected';
   const { madeRoomFor } = gang;
   return madeRoomFor.length >= rules.mostInADay && claimant.priority <= Math.max(...madeRoomFor) ? 'often' : undefined;
 }

@@ -4,7 +4,7 @@ import { worldSize } from '@coxswain/layout';
 import type { NodeQuestion } from '../gang-request.ts';
 import { candidatesOf, type Candidates, describeOthers } from './candidates.ts';
 import type { ClaimChoice, ClaimQuestion, ChosenVictim, FoundNodes, RunningGang } from './claim.ts';
-import { deadlineSeconds, gpusOfGang } from './price.ts';
+import { deadlineSeconds, gpusOfGang, withNextSave } from './price.ts';
 import { type FoundVictims, searchVictims } from './victim-search.ts';
 import { waysOut } from './ways-out.ts';
 
@@ -21,15 +21,16 @@ export function chooseVictims(question: ClaimQuestion): ClaimChoice {
 
 /** The gangs with the least price that leave room for the claimant; none if they lose more GPU time than the claimant gains. */
 export function* choosingVictims(question: ClaimQuestion): ChoosingVictims {
-  const { claimant, gangs, standing } = question;
+  const { claimant, gangs: running, standing } = question;
   const { startWithout } = claimant;
   if (standing.some(({ job }) => job.uid === claimant.job.uid)) return none('other jobs make room for it already.');
   if (startWithout === undefined)
     return none('nodes are held for another job of its priority first, and only for the first in line jobs make room.');
   const candidates = candidatesOf(question);
-  if (candidates.gangs.length === 0) return none(whyNoCandidate(gangs.length, candidates));
+  if (candidates.gangs.length === 0) return none(whyNoCandidate(running.length, candidates));
   const mostGpus = mostGpusOf(question);
-  const { best, couldFit } = yield* searchVictims(question, candidates.gangs, mostGpus);
+  const gangs = candidates.gangs.map((gang) => withNextSave(gang, question));
+  const { best, couldFit } = yield* searchVictims(question, gangs, mostGpus);
   if (best === undefined) return none(couldFit ? overLimit(question) : notEnough(candidates));
   const gain = worldSize(claimant.request.layout) * secondsGained(startWithout, best, question);
   const price = best.price;
@@ -59,12 +60,13 @@ function secondsGained(startWithout: Date, { gangs }: FoundVictims, { now, rules
   return Math.max(0, (startWithout.getTime() - now.getTime()) / 1_000 - leaveSeconds);
 }
 
-function stallOf({ savesWhenAsked, stallSeconds }: RunningGang): number {
-  return savesWhenAsked ? stallSeconds : 0;
+function stallOf({ savesWhenAsked, stallSeconds, waitsForSave }: RunningGang): number {
+  return savesWhenAsked ? stallSeconds : (waitsForSave?.seconds ?? 0);
 }
 
 function expiresAfter(victims: readonly ChosenVictim[], { rules }: ClaimQuestion): number {
-  const save = victims.some(({ savesWhenAsked }) => savesWhenAsked) ? rules.saveSeconds : 0;
+  const asksForSave = victims.some(({ savesWhenAsked, waitsForSave }) => savesWhenAsked || waitsForSave !== undefined);
+  const save = asksForSave ? rules.saveSeconds : 0;
   return save + Math.max(...victims.map((victim) => victim.deadlineSeconds)) + rules.slackSeconds;
 }
 

@@ -27,10 +27,22 @@ export interface RunningGang {
   readonly restartSeconds: number;
   /** Priorities of the jobs for which it made room in the last day. */
   readonly madeRoomFor: readonly number[];
+  /** UID of the job for which it made room last. Absent: it made room for none. */
+  readonly lastMadeRoomFor?: string;
+  /** Its next save of its own, and the step of its newest one; absent: not known. */
+  readonly nextSave?: NextSave;
+  /** It is to stop after {@link nextSave}. Absent: it waits for none. */
+  readonly waitsForSave?: NextSave;
   /** What it asks for if it is placed elsewhere. */
   readonly request: GangRequest;
   /** Smaller sizes that the job accepts, the largest first; empty: it is not elastic. */
   readonly smaller: readonly SmallerSize[];
+}
+
+/** The next save of a gang that saves by its own count of steps. */
+interface NextSave {
+  readonly seconds: number;
+  readonly afterStep: number;
 }
 
 /** A size of an elastic job. */
@@ -76,6 +88,8 @@ export interface ChosenVictim {
   /** Training of each of its GPUs that is expected to be lost. */
   readonly lostSeconds: number;
   readonly savesWhenAsked: boolean;
+  /** It stops after the next save of its own. Absent: it waits for none. */
+  readonly waitsForSave?: NextSave;
   /** From the request to stop until its pods are killed. */
   readonly deadlineSeconds: number;
 }

@@ -1,10 +1,25 @@
 /** What does it cost that a gang stops and starts again? */
+import { worldSize } from '@coxswain/layout';
 import type { ClaimRules } from './claim-rules.ts';
-import type { RunningGang } from './claim.ts';
+import type { ClaimQuestion, RunningGang } from './claim.ts';
 
 /** Training of each GPU that is lost if the gang stops now. */
-export function lostSeconds({ savesWhenAsked, unsavedSeconds }: RunningGang): number {
-  return savesWhenAsked ? 0 : unsavedSeconds;
+export function lostSeconds({ savesWhenAsked, waitsForSave, unsavedSeconds }: RunningGang): number {
+  return savesWhenAsked || waitsForSave !== undefined ? 0 : unsavedSeconds;
+}
+
+/**
+ * The gang, which is to stop after its next own save if its engine does not save on request, that save is near, and the wait costs the claimant less GPU
+ * time than the gang would lose.
+ */
+export function withNextSave(
+  gang: RunningGang,
+  { claimant, rules }: Pick<ClaimQuestion, 'claimant' | 'rules'>,
+): RunningGang {
+  const { savesWhenAsked, nextSave, unsavedSeconds } = gang;
+  if (savesWhenAsked || nextSave === undefined || nextSave.seconds > rules.saveSeconds) return gang;
+  const waited = worldSize(claimant.request.layout) * nextSave.seconds;
+  return waited < gpusOfGang(gang) * unsavedSeconds ? { ...gang, waitsForSave: nextSave } : gang;
 }
 
 /**

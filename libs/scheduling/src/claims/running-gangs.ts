@@ -66,6 +66,8 @@ function gangOf(
     stallSeconds: stallSeconds(job),
     restartSeconds: startDelayMs(job) / 1_000,
     madeRoomFor: madeRoomInADay(job, about.now),
+    ...lastMadeRoomFor(job),
+    ...nextSave(job, { attempt, placement, now: about.now }),
     request: about.requestOf?.(job) ?? requestAsPlaced(attempt, placement),
     smaller: about.smallerSizes?.(job) ?? [],
   };
@@ -96,6 +98,29 @@ function unsavedSeconds(job: TrainingJob, attempt: Attempt, now: Date): number {
 function stallSeconds({ status }: TrainingJob): number {
   const pace = status?.attempts?.findLast((attempt) => (attempt.pace?.saves ?? 0) > 0)?.pace;
   return pace === undefined ? USUAL_STALL_SECONDS : pace.betweenStepsMs / pace.saves / 1_000;
+}
+
+/** At the measured pace; not known before the first step is reported. */
+function nextSave(
+  job: TrainingJob,
+  about: { readonly attempt: Attempt; readonly placement: PlacementSpec; readonly now: Date },
+): Pick<RunningGang, 'nextSave'> {
+  const { attempt, placement, now } = about;
+  const { spec, status } = job;
+  const everySteps = placement.saveEverySteps ?? spec.checkpoint?.everySteps;
+  const stepMs = measuredStepMs(job, gpuCount(attempt.layout, spec.gpus));
+  const { progress, checkpoint } = status ?? {};
+  if (everySteps === undefined || stepMs === undefined || progress === undefined || attempt.firstStep === undefined)
+    return {};
+  const sinceReport = Math.max(0, now.getTime() - Date.parse(progress.reportedAt));
+  const leftMs = (everySteps - (progress.step % everySteps)) * stepMs - sinceReport;
+  const seconds = Math.ceil(Math.max(0, leftMs) / 1_000 + stallSeconds(job));
+  return { nextSave: { seconds, afterStep: checkpoint?.step ?? attempt.resumedFrom?.step ?? 0 } };
+}
+
+function lastMadeRoomFor({ status }: TrainingJob): Pick<RunningGang, 'lastMadeRoomFor'> {
+  const uid = status?.attempts?.findLast(({ forClaim }) => forClaim !== undefined)?.forClaim?.uid;
+  return uid === undefined ? {} : { lastMadeRoomFor: uid };
 }
 
 /** Priorities of the jobs for which the job made room. */

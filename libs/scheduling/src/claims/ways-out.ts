@@ -68,6 +68,7 @@ function victimOf(
     priceGpuSeconds: Math.round(priceOf(gang) + reshard),
     lostSeconds: Math.round(lostSeconds(gang)),
     savesWhenAsked: gang.savesWhenAsked,
+    ...(gang.waitsForSave === undefined ? {} : { waitsForSave: gang.waitsForSave }),
     deadlineSeconds: deadlineSeconds(gang, rules),
   };
 }

@@ -1,5 +1,5 @@
 /** Which promises keep a job from nodes? Pure. */
-import type { GpusByNode, NodePromise } from './node-promise.ts';
+import type { GpusByNode, HeldNodes } from './node-promise.ts';
 
 /** A job that may want nodes which are held for another one. */
 export interface Claimant {
@@ -13,7 +13,10 @@ export interface Claimant {
  * Promises whose nodes the job may not use: of its priority or a higher one, with a start before the job's latest end. A job with a higher priority is
  * bound by none of a lower one, and a job whose end is not known is bound by all others.
  */
-export function bindingPromises(promises: readonly NodePromise[], claimant: Claimant): readonly NodePromise[] {
+export function bindingPromises<Held extends HeldNodes>(
+  promises: readonly Held[],
+  claimant: Claimant,
+): readonly Held[] {
   const { uid, priority, latestEnd } = claimant;
   return promises.filter(
     ({ job, start, priority: its }) =>
@@ -25,7 +28,7 @@ export function bindingPromises(promises: readonly NodePromise[], claimant: Clai
  * Adds GPUs that are held: what others use now or at the start of the promise, with the GPUs of the promise. GPUs of jobs that end before the start
  * count once: their successors may use as many until then.
  */
-export function withHeld(used: GpusByNode, binding: readonly NodePromise[]): GpusByNode {
+export function withHeld(used: GpusByNode, binding: readonly HeldNodes[]): GpusByNode {
   if (binding.length === 0) return used;
   const all = new Map(used);
   const held = new Map<string, number>();

@@ -66,9 +66,12 @@ function* promiseFor(
 ): Generator<NodeQuestion | 'pause', NodePromise | undefined, Found> {
   const before = input.kept.find(({ job }) => job.uid === gang.job.uid);
   const same = before?.request === gang.requestKey ? before : undefined;
+  const returning = (input.returning ?? []).filter(
+    ({ job, priority }) => job.uid !== gang.job.uid && priority >= gang.priority,
+  );
   const usage = new UsageOverTime(
     input,
-    earlier.map(({ gpus }) => gpus),
+    [...earlier, ...returning].map(({ gpus }) => gpus),
   );
   const around = input.capacityOf(gang.request);
   const withClosed = (used: GpusByNode): GpusByNode => input.withClosed(used, gang.job.uid);

@@ -5,13 +5,15 @@ import { inOrder, namespaceOf, servingsOf } from '../order/in-order.ts';
 import { inPromiseOrder, servedStarts } from '../order/promise-order.ts';
 import { isWaitingForCapacity, waitingSince } from '../order/waiting-jobs.ts';
 import { priorityOf } from '../order/priority.ts';
+import { recordedClaim } from '../reservations/recorded-claim.ts';
 import type { Reservations } from '../reservations/reservations.ts';
 import type { GangRequest, PlacementRefusal } from '../gang-request.ts';
-import type { GpusByNode, NodePromise } from './node-promise.ts';
+import type { GpusByNode, HeldNodes, NodePromise } from './node-promise.ts';
 import { gpusOfPlacement, heldInSteps, nameOf } from './holders.ts';
 import { hasRun, isWaiting, NodePromises, type NodePromisesParts } from './node-promises.ts';
 import type { WaitingGang } from './promise-input.ts';
 import { RecordedHeads } from './recorded-heads.ts';
+import { type RightOfReturn, RightsOfReturn } from './rights-of-return.ts';
 
 /** Parts of {@link HeldForOthers}. */
 interface HeldForOthersParts extends Pick<
@@ -28,15 +30,21 @@ export class HeldForOthers {
   readonly #parts: HeldForOthersParts;
   readonly #promises: NodePromises;
   readonly #heads: RecordedHeads;
+  readonly #rights: RightsOfReturn;
   /** UIDs of jobs for which no nodes are held, because their status cannot be written. */
   readonly #withoutRecord = new Set<string>();
 
   constructor(parts: HeldForOthersParts) {
     this.#parts = parts;
+    this.#rights = new RightsOfReturn(parts.view);
     this.#promises = new NodePromises({
       ...parts,
       areHeadsKnown: () => this.#heads.isKnown,
-      isReserved: (uid) => parts.reservations.reservedFor(uid) !== undefined,
+      reservedFor: (uid) => {
+        const placement = parts.reservations.reservedFor(uid);
+        return placement === undefined ? undefined : gpusOfPlacement(placement);
+      },
+      returning: () => this.#rights.all().filter(({ job }) => !this.#withoutRecord.has(job.uid)),
       waiting: (now) => this.#waiting(now),
       held: (now) => {
         const reserved = parts.reservations.reservations().map(({ placement }) => placement);
@@ -58,7 +66,13 @@ export class HeldForOthers {
 
   /** The job changed, or was deleted (`after` undefined). */
   jobChanged(before: TrainingJob, after: TrainingJob | undefined): void {
+    this.#rights.jobChanged(before, after);
     this.#promises.jobChanged(before, after);
+  }
+
+  /** The right of the job of that UID to get the nodes back that it left for another one; undefined: it has none. */
+  rightOfReturn(jobUid: string): RightOfReturn | undefined {
+    return this.#rights.all().find(({ job }) => job.uid === jobUid);
   }
 
   /** Holds no nodes for the job of that UID, or may hold them again. */
@@ -137,7 +151,7 @@ export class HeldForOthers {
     return promise?.promisedAt.toISOString() ?? status?.expectedStart?.promisedAt;
   }
 
-  #bindingOn(jobUid: string): readonly NodePromise[] {
+  #bindingOn(jobUid: string): readonly HeldNodes[] {
     const job = this.#parts.view.job(jobUid);
     return job === undefined ? [] : this.#promises.bindingOn(job);
   }
@@ -153,7 +167,9 @@ export class HeldForOthers {
       (isWaitingForCapacity(job) ||
         job.status?.expectedStart !== undefined ||
         this.#promises.derivedFor(job.metadata.uid) !== undefined);
-    const waiting = jobs.filter((job) => isWaiting(job) && !reserved.has(job.metadata.uid) && mayBePromised(job));
+    // A claim that an earlier process recorded holds nodes for its job, too.
+    const hasNodes = (job: TrainingJob): boolean => reserved.has(job.metadata.uid) || recordedClaim(job) !== undefined;
+    const waiting = jobs.filter((job) => isWaiting(job) && !hasNodes(job) && mayBePromised(job));
     const candidates = waiting.flatMap((job) => {
       const request = requestOf(job.metadata.uid);
       const sinceMs = Date.parse(waitingSince(job));

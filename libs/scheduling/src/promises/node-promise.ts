@@ -28,3 +28,6 @@ export interface NodePromise {
   /** Why the start is later than it was; absent: it never moved later. */
   readonly moved?: string;
 }
+
+/** What keeps other jobs from nodes: a promise, or the right of a job that made room to return. */
+export type HeldNodes = Pick<NodePromise, 'job' | 'priority' | 'gpus' | 'start' | 'beyond'>;

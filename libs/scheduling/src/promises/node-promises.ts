@@ -10,8 +10,9 @@ import { isWaitingForCapacity } from '../order/waiting-jobs.ts';
 import type { Held } from './holders.ts';
 import { bindingPromises, withHeld } from './binding.ts';
 import { derivePromises, type PromiseDerivation } from './derive-promises.ts';
-import type { GpusByNode, NodePromise } from './node-promise.ts';
+import type { GpusByNode, HeldNodes, NodePromise } from './node-promise.ts';
 import type { PromiseInput, WaitingGang } from './promise-input.ts';
+import type { RightOfReturn } from './rights-of-return.ts';
 import type { GangRequest, NodeQuestion } from '../gang-request.ts';
 
 /** Parts of {@link NodePromises}. */
@@ -21,8 +22,10 @@ export interface NodePromisesParts {
   readonly waiting: (now: Date) => readonly WaitingGang[];
   /** Whether every job for which the leader before held nodes has asked. Others would get their nodes before. */
   readonly areHeadsKnown: () => boolean;
-  /** Whether this process has reserved nodes for the job of that UID. */
-  readonly isReserved: (jobUid: string) => boolean;
+  /** GPUs that are reserved for the job of that UID, by this process or by a claim that status records; undefined: none are. */
+  readonly reservedFor: (jobUid: string) => GpusByNode | undefined;
+  /** Nodes that jobs left for others, and get back first. */
+  readonly returning: () => readonly RightOfReturn[];
   /** Jobs that hold GPUs at the time of the call. */
   readonly held: (now: Date) => Generator<'pause', Held>;
   readonly capacityOf: (request: GangRequest) => Omit<FabricCapacity, 'usedGpus'>;
@@ -97,16 +100,25 @@ export class NodePromises {
     return this.#promises.find(({ job }) => job.uid === jobUid);
   }
 
-  /** Promises whose nodes that job may not use. A job that restarts is not bound: it did not choose to leave its nodes. */
-  bindingOn(job: TrainingJob): readonly NodePromise[] {
+  /** What keeps that job from nodes. A job that restarts is not bound: it did not choose to leave its nodes. */
+  bindingOn(job: TrainingJob): readonly HeldNodes[] {
     const now = this.#parts.view.now?.();
     if (now === undefined || hasRun(job)) return [];
-    const promises = this.current();
+    const promises: readonly HeldNodes[] = [...this.current(), ...this.#returning(now)];
     if (promises.length === 0) return [];
     const { latest, restsOn } = predictedEnd(job, now, this.#overrunHistory().factorOf(job.metadata.namespace ?? ''));
     const isTrusted = restsOn !== 'Predicted' || !this.#overdue.has(namespaceOf(job));
     const { uid } = job.metadata;
     return bindingPromises(promises, { uid, priority: priorityOf(job), latestEnd: isTrusted ? latest : undefined });
+  }
+
+  /** Nodes that are free for the jobs that left them. */
+  #returning(now: Date): readonly HeldNodes[] {
+    const open = this.#parts.returning().filter(({ until }) => until !== undefined);
+    if (open.length === 0) return [];
+    // What others use of these nodes now, they do not leave to the job that returns.
+    const beyond = this.#parts.usedGpus();
+    return open.map(({ job, priority, gpus }) => ({ job, priority, gpus, start: now, beyond }));
   }
 
   /** Adds to the used GPUs those that are held and that this job may not use. */
@@ -135,7 +147,7 @@ export class NodePromises {
    */
   began(gpus: GpusByNode, job: TrainingJob): void {
     const { uid } = job.metadata;
-    const binding = new Set(this.bindingOn(job));
+    const binding = new Set<HeldNodes>(this.bindingOn(job));
     const now = this.#parts.view.now?.();
     if (now === undefined || this.#promises.length === 0) return;
     const { at } = predictedEnd(job, now);
@@ -207,7 +219,7 @@ export class NodePromises {
   }
 
   #begin(now: Date, nowMs: number): void {
-    const { waiting, held, capacityOf, usedGpus, withClosed, isReserved } = this.#parts;
+    const { waiting, held, capacityOf, usedGpus, withClosed, reservedFor, returning } = this.#parts;
     const gangs = waiting(now);
     if (gangs.length === 0 && this.#promises.length === 0) return;
     this.#derivedAtMs = nowMs;
@@ -217,7 +229,11 @@ export class NodePromises {
       usedGpus: usedGpus(),
       withClosed,
       kept: this.#promises,
-      starting: this.#promises.filter(({ job }) => isReserved(job.uid)),
+      starting: this.#promises.flatMap((promise) => {
+        const gpus = reservedFor(promise.job.uid);
+        return gpus === undefined ? [] : [{ ...promise, gpus }];
+      }),
+      returning: returning(),
       now,
     };
     this.#step(this.#derive(input, held(now)), undefined);
