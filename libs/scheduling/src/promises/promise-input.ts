@@ -2,8 +2,7 @@
 import type { FabricCapacity } from '@coxswain/fabric';
 import type { GangRequest, JobName } from '../gang-request.ts';
 import type { PredictedEnd } from '../times/predicted-end.ts';
-import type { GpusByNode, NodePromise } from './node-promise.ts';
-import type { RightOfReturn } from './rights-of-return.ts';
+import type { GpusByNode, HeldNodes, NodePromise } from './node-promise.ts';
 
 /** A job that waits and has asked for nodes. */
 export interface WaitingGang {
@@ -39,6 +38,6 @@ export interface PromiseInput {
   /** Those whose jobs are about to start on reserved nodes. They stay as they are, and the reserved GPUs are among the used ones. */
   readonly starting?: readonly NodePromise[];
   /** Nodes that jobs left for others: no other job starts there before them. Absent: none. */
-  readonly returning?: readonly Pick<RightOfReturn, 'job' | 'priority' | 'gpus'>[];
+  readonly returning?: readonly Pick<HeldNodes, 'job' | 'priority' | 'gpus'>[];
   readonly now: Date;
 }
