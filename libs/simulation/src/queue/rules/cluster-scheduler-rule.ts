@@ -4,7 +4,7 @@ import { ClusterScheduler, type GangRequest } from '@coxswain/scheduling';
 import type { QueueCluster, QueueJob, QueuePromise, StartedJob } from '../load/queue-job.ts';
 import type { PassPorts, QueueRule } from './queue-rule.ts';
 import { RoomMaker } from './room-maker.ts';
-import { placedCondition, SchedulerCluster } from './scheduler-cluster.ts';
+import { layoutOfPods, placedCondition, SchedulerCluster } from './scheduler-cluster.ts';
 
 /** How often the operator reconciles a waiting job without another cause. */
 const RESYNC_MS = 300_000;
@@ -12,6 +12,9 @@ const RESYNC_MS = 300_000;
 const REPORT_MS = 60_000;
 /** More than the longest time for which the scheduler keeps promises of an older state. */
 const DERIVED_AGAIN_MS = 60_000;
+
+/** How long an elastic job finds no room before it starts on fewer pods (`operator.timeouts.shrinkAfterSeconds`). */
+const SHRINK_AFTER_MS = 120_000;
 
 /** The sentences that explain a refusal are left out: they take twice as long as the search, and decide nothing. */
 const NO_NODES = { kind: 'waiting', message: '' } as const;
@@ -25,8 +28,12 @@ export class ClusterSchedulerRule implements QueueRule {
   readonly #jobs = new Map<string, QueueJob>();
   readonly #startedMs = new Map<string, number>();
   readonly #indexOf: ReadonlyMap<string, number>;
-  /** Jobs that were asked to go on with fewer pods, as they were: they wait for all pods if there is no room for fewer. */
-  readonly #full = new Map<string, QueueJob>();
+  /** Jobs as they were submitted, which may run on fewer pods. */
+  readonly #submittedAs = new Map<string, QueueJob>();
+  /** Jobs that were asked to go on with fewer pods: they wait for all pods if there is no room for fewer. */
+  readonly #shrinking = new Set<string>();
+  /** Since when each elastic job waits, or when it last found no room for fewer pods, in milliseconds. */
+  readonly #waitsSinceMs = new Map<string, number>();
   /** Absent: no job makes room. */
   readonly #room: RoomMaker | undefined;
   #reportedAtMs = 0;
@@ -48,6 +55,8 @@ export class ClusterSchedulerRule implements QueueRule {
   submitted(job: QueueJob, nowMs: number): void {
     this.#clock.nowMs = nowMs;
     this.#jobs.set(job.uid, job);
+    this.#submittedAs.set(job.uid, job);
+    this.#waitsSinceMs.set(job.uid, nowMs);
     this.#cluster.add(job);
     this.#submitted.add(job.uid);
   }
@@ -60,6 +69,8 @@ export class ClusterSchedulerRule implements QueueRule {
     this.#scheduler.forget(job.uid);
     this.#jobs.delete(job.uid);
     this.#startedMs.delete(job.uid);
+    this.#submittedAs.delete(job.uid);
+    this.#waitsSinceMs.delete(job.uid);
     this.#room?.left(job.uid);
   }
 
@@ -72,10 +83,10 @@ export class ClusterSchedulerRule implements QueueRule {
     this.#changed(change);
     this.#gpusChanged(nodes);
     const pods = this.#room?.left(uid);
-    if (pods !== undefined) {
-      this.#full.set(uid, job);
-      this.#resize({ ...job, pods });
-    }
+    const full = this.#submittedAs.get(uid) ?? job;
+    if (pods !== undefined) this.#shrinking.add(uid);
+    this.#resize(pods === undefined ? full : { ...full, pods });
+    this.#waitsSinceMs.set(uid, nowMs);
     this.#submitted.add(uid);
   }
 
@@ -90,8 +101,12 @@ export class ClusterSchedulerRule implements QueueRule {
     for (const { metadata } of offered) this.#reconcile(metadata.uid, ports);
     for (const uid of this.#submitted) this.#reconcile(uid, ports);
     this.#submitted.clear();
-    for (const [uid, job] of this.#full) if (!this.#startedMs.has(uid)) this.#resize(job);
-    this.#full.clear();
+    for (const uid of this.#shrinking) {
+      const full = this.#submittedAs.get(uid);
+      if (full !== undefined && !this.#startedMs.has(uid)) this.#resize(full);
+    }
+    this.#shrinking.clear();
+    this.#startSmaller(ports);
     this.#makeRoom(ports);
   }
 
@@ -102,7 +117,9 @@ export class ClusterSchedulerRule implements QueueRule {
   /** Lets the scheduler derive its promises from the present state, so that the auditor sees what each start changes. */
   #derivePromises(ports: PassPorts): void {
     this.#clock.spentMs += DERIVED_AGAIN_MS;
-    const waiting = [...this.#jobs.keys()].filter((uid) => !this.#startedMs.has(uid));
+    // Nodes that others leave for a job are no promise: the auditor of claims watches them.
+    const isClaimant = (uid: string): boolean => this.#room?.isClaimant(uid) === true;
+    const waiting = [...this.#jobs.keys()].filter((uid) => !this.#startedMs.has(uid) && !isClaimant(uid));
     const promised = ports.measure(() => waiting.map((uid) => this.#scheduler.promiseFor(uid)));
     this.#promises = promised.flatMap((promise) => {
       if (promise === undefined || promise === 'deriving') return [];
@@ -117,6 +134,34 @@ export class ClusterSchedulerRule implements QueueRule {
     const placement = ports.measure(() => this.#place(job));
     if (placement === undefined) return this.#wait(uid, ports);
     this.#start(job, placement, ports);
+  }
+
+  /** Elastic jobs that have found no room for a while start on half of their pods, or on half of that, as the operator plans them again. */
+  #startSmaller(ports: PassPorts): void {
+    for (const [uid, sinceMs] of this.#waitsSinceMs) {
+      const job = this.#jobs.get(uid);
+      const isDue = ports.nowMs - sinceMs >= SHRINK_AFTER_MS && !this.#startedMs.has(uid);
+      if (job?.minPods === undefined || !isDue || this.#room?.isClaimant(uid) === true) continue;
+      this.#waitsSinceMs.set(uid, ports.nowMs);
+      const smaller = ports.measure(() => this.#placeSmaller(job));
+      if (smaller !== undefined) this.#start(smaller.job, smaller.placement, ports);
+    }
+  }
+
+  #placeSmaller(full: QueueJob): { readonly job: QueueJob; readonly placement: PlacementSpec } | undefined {
+    const { uid, gpusPerPod, minPods = full.pods } = full;
+    const { version, ...capacity } = this.#scheduler.capacityFor(uid);
+    for (let pods = Math.floor(full.pods / 2); pods >= Math.max(1, minPods); pods = Math.floor(pods / 2)) {
+      const request = { layout: layoutOfPods(pods, gpusPerPod), gpusPerNode: gpusPerPod };
+      const found = findNodes(request, { ...capacity, usedGpus: capacity.usedGpus });
+      if (found === undefined) continue;
+      const job = { ...full, pods };
+      this.#resize(job);
+      const placement = this.#placementOf(job, request.layout, found);
+      if (this.#scheduler.reserve(placement, version)) return { job, placement };
+      this.#resize(full);
+    }
+    return undefined;
   }
 
   /** Others have left these nodes for the job. */
@@ -167,16 +212,17 @@ export class ClusterSchedulerRule implements QueueRule {
       scheduler.recordRefusal(request, NO_NODES, uid);
       return undefined;
     }
-    const placement = {
-      jobName: uid,
-      jobUid: uid,
-      epoch: (this.#cluster.job(uid)?.status?.epoch ?? 0) + 1,
-      layout: request.layout,
-      worldSize: queued.pods * queued.gpusPerPod,
-      ranksPerPod: found.ranksPerPod,
-      nodes: [...found.nodes],
-    };
+    const placement = this.#placementOf(queued, request.layout, found);
     return scheduler.reserve(placement, version) ? placement : undefined;
+  }
+
+  #placementOf(
+    { uid, pods, gpusPerPod }: QueueJob,
+    layout: PlacementSpec['layout'],
+    { nodes, ranksPerPod }: NonNullable<ReturnType<typeof findNodes>>,
+  ): PlacementSpec {
+    const epoch = (this.#cluster.job(uid)?.status?.epoch ?? 0) + 1;
+    return { jobName: uid, jobUid: uid, epoch, layout, worldSize: pods * gpusPerPod, ranksPerPod, nodes: [...nodes] };
   }
 
   #wait(uid: string, ports: PassPorts): void {

@@ -34,6 +34,8 @@ export class SchedulerCluster implements SchedulerView {
   readonly #used = new Map<string, number>();
   readonly #jobs = new Map<string, TrainingJob>();
   readonly #placements = new Map<string, Placement>();
+  /** Of jobs that made room: what they left. */
+  readonly #left = new Map<string, Placement>();
   /** All pods of each job. */
   readonly #podsOf = new Map<string, number>();
   readonly #podNames = new Map<string, ReadonlySet<string>>();
@@ -82,7 +84,7 @@ export class SchedulerCluster implements SchedulerView {
   }
 
   placements(): readonly Placement[] {
-    return [...this.#placements.values()];
+    return [...this.#placements.values(), ...this.#left.values()];
   }
 
   settledPods({ metadata }: TrainingJob): ReadonlySet<string> {
@@ -161,7 +163,9 @@ export class SchedulerCluster implements SchedulerView {
   /** The gang has saved and left its nodes, and its job waits again. */
   leave(job: QueueJob, startMs: number): { before: TrainingJob; after: TrainingJob } {
     const { uid, gpusPerPod } = job;
-    for (const node of this.#placements.get(uid)?.spec.nodes ?? []) this.#hold(node, -gpusPerPod);
+    const placement = this.#placements.get(uid);
+    for (const node of placement?.spec.nodes ?? []) this.#hold(node, -gpusPerPod);
+    if (placement !== undefined) this.#left.set(uid, placement);
     this.#placements.delete(uid);
     this.#podNames.delete(uid);
     const at = this.now().toISOString();
@@ -176,11 +180,14 @@ export class SchedulerCluster implements SchedulerView {
     return { before, after };
   }
 
-  /** The job asks for that many pods. */
+  /** The job asks for that many pods, and its plan predicts steps for them, as a new plan of the operator does. */
   resize(uid: string, pods: number, gpusPerPod: number): { before: TrainingJob; after: TrainingJob } {
     const before = this.#jobs.get(uid);
     if (before === undefined) throw new Error(`there is no job ${uid}`);
-    const after = { ...before, spec: { ...before.spec, layout: layoutOfPods(pods, gpusPerPod) } };
+    const resized = { ...before, spec: { ...before.spec, layout: layoutOfPods(pods, gpusPerPod) } };
+    const { status } = before;
+    const plan = status?.plan === undefined ? undefined : planFor(status.plan, pods * gpusPerPod);
+    const after = status === undefined || plan === undefined ? resized : { ...resized, status: { ...status, plan } };
     this.#jobs.set(uid, after);
     return { before, after };
   }
@@ -209,6 +216,7 @@ export class SchedulerCluster implements SchedulerView {
     for (const node of this.#placements.get(uid)?.spec.nodes ?? []) this.#hold(node, -gpusPerPod);
     this.#jobs.delete(uid);
     this.#podsOf.delete(uid);
+    this.#left.delete(uid);
     this.#placements.delete(uid);
     this.#podNames.delete(uid);
     return job;
@@ -324,5 +332,21 @@ function planOf(
     predictedStepHighMs: latestMs / steps,
     plannerVersion: 'simulated',
     plannedAt,
+  };
+}
+
+/** The same plan for another number of GPUs, each of which does its share. */
+function planFor(
+  plan: NonNullable<TrainingJobStatus['plan']>,
+  gpus: number,
+): NonNullable<TrainingJobStatus['plan']> {
+  const { predictedStepMs = 0, predictedStepLowMs = 0, predictedStepHighMs = 0 } = plan;
+  const times = plan.gpus / gpus;
+  return {
+    ...plan,
+    gpus,
+    predictedStepMs: predictedStepMs * times,
+    predictedStepLowMs: predictedStepLowMs * times,
+    predictedStepHighMs: predictedStepHighMs * times,
   };
 }

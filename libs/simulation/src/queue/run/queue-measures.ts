@@ -21,6 +21,8 @@ export interface QueueMeasures {
   readonly oneNode: WaitMeasure;
   /** Jobs of at least a quarter of the cluster. */
   readonly largest: WaitMeasure;
+  /** Mean hours from submission to end: a job that starts on fewer pods waits less and trains for longer. Null: none ended. */
+  readonly untilEnd: { readonly all: number | null; readonly largest: number | null };
   /** By number of pods, up to each power of two. */
   readonly byPods: readonly (WaitMeasure & { readonly upToPods: number })[];
   /** Errors of first promises as a share of the promised wait, at least 10 min; null: nothing was promised. */
@@ -63,6 +65,10 @@ export function measureRun(
     all: waits(outcomes),
     oneNode: waits(outcomes.filter(({ job }) => job.pods === 1)),
     largest: waits(outcomes.filter(({ job }) => job.pods >= cluster.nodes / 4)),
+    untilEnd: {
+      all: meanHoursUntilEnd(outcomes),
+      largest: meanHoursUntilEnd(outcomes.filter(({ job }) => job.pods >= cluster.nodes / 4)),
+    },
     byPods: byPowerOfTwo(outcomes),
     promises: promiseErrors(audit.promises),
     madeRoom: madeRoom(outcomes),
@@ -110,6 +116,11 @@ function madeRoom(outcomes: readonly JobOutcome[]): QueueMeasures['madeRoom'] {
   if (stops === 0) return null;
   const meanHoursUntilNextStart = waits.length === 0 ? null : waits.reduce((sum, wait) => sum + wait, 0) / waits.length;
   return { stops, jobs: jobs.size, lostShare: lostGpuMs / heldGpuMs, meanHoursUntilNextStart };
+}
+
+function meanHoursUntilEnd(outcomes: readonly JobOutcome[]): number | null {
+  const hours = outcomes.flatMap(({ job, endMs }) => (endMs === undefined ? [] : (endMs - job.submitMs) / HOUR_MS));
+  return hours.length === 0 ? null : hours.reduce((sum, hour) => sum + hour, 0) / hours.length;
 }
 
 function byPowerOfTwo(outcomes: readonly JobOutcome[]): QueueMeasures['byPods'] {
