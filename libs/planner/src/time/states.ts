@@ -158,7 +158,7 @@ function exposedS(trafficS: number, overlapped: boolean, windowS: number, share:
 
 /** The optimizer step on the parameters that this rank owns. */
 export function optimizerS(run: RunFacts, parameters: RankParameters, kernels: KernelFacts): number {
-  const { candidate, cluster } = run;
+  const { candidate } = run;
   const groups = groupsOf(candidate);
   const trained = trainedShareOf(run);
   const sharded = candidate.zeroStage >= 1;

@@ -90,6 +90,16 @@ describe('of the gangs that may leave, those make room', () => {
       { gangs: onEach((index) => ({ savesWhenAsked: index === 2, unsavedSeconds: 1 + index })) },
       ['on-a2'],
     ],
+    [
+      'whose own next save is near, if none saves when asked',
+      {
+        gangs: onEach((index) => ({
+          savesWhenAsked: false,
+          nextSave: { seconds: index === 1 ? 60 : 700, afterStep: 5 },
+        })),
+      },
+      ['on-a1'],
+    ],
     ['that start again sooner', { gangs: onEach((index) => ({ restartSeconds: index === 1 ? 60 : 300 })) }, ['on-a1']],
     [
       'that made room less often today, although their start takes longer',
@@ -160,6 +170,34 @@ describe('of the gangs that may leave, those make room', () => {
       gainGpuSeconds: 8 * (36_000 - 900),
       expiresAfterSeconds: 900 + 300,
     });
+  });
+});
+
+describe('a gang that saves by its own count of steps', () => {
+  const asks = (seconds: number, pods: number): ClaimChoice => {
+    const nextSave = { seconds, afterStep: 5 };
+    return chooseVictims(aQuestion({ pods, gangs: [aGang('slow', four, { savesWhenAsked: false, nextSave })] }));
+  };
+
+  it.each<[string, ClaimChoice, object]>([
+    ['stops after its next save', asks(60, 1), { lostSeconds: 0, waitsForSave: { seconds: 60, afterStep: 5 } }],
+    ['does not wait longer than for a save that is asked for', asks(601, 1), { lostSeconds: 600 }],
+    ['does not wait if that costs the other job more', asks(600, 4), { lostSeconds: 600 }],
+  ])('%s', (_what, choice, victim) => {
+    expect(choice).toMatchObject({ victims: [victim] });
+    if (!('waitsForSave' in victim)) expect(JSON.stringify(choice)).not.toContain('waitsForSave');
+  });
+});
+
+describe('a gang that has returned', () => {
+  it.each<[string, Partial<RunningGang>, readonly string[]]>([
+    ['does not make room for the same job at once', { lastMadeRoomFor: 'urgent', startedAt: hoursAgo(0.2) }, []],
+    ['may make room for another job', { lastMadeRoomFor: 'other', startedAt: hoursAgo(0.2) }, ['back']],
+    ['may make room for the same job later', { lastMadeRoomFor: 'urgent', startedAt: hoursAgo(0.3) }, ['back']],
+  ])('%s, where no time of protection is stated', (_what, about, names) => {
+    const rules = { ...DEFAULT_CLAIM_RULES, leastProtectedSeconds: 0, protectedStarts: 0 };
+    const question = aQuestion({ gangs: [aGang('back', four, about)], about: { rules } });
+    expect(namesOf(chooseVictims(question))).toEqual(names);
   });
 });
 

@@ -70,6 +70,14 @@ describe('a gang that runs', () => {
       [{}, { attempt: { pace: { steps: 10, inStepsMs: 1, betweenStepsMs: 24_000, saves: 2 } } }],
       { stallSeconds: 12 },
     ],
+    [
+      'saves next at the next multiple of its interval',
+      [
+        { progress, checkpoint: { name: 'c', step: 3_231 } },
+        { attempt: began, spec: { checkpoint: { claimName: 'saves', everySteps: 400 } as TrainingJob['spec']['checkpoint'] } },
+      ],
+      { nextSave: { seconds: 3_600 - 3_291 - 10 + 30, afterStep: 3_231 } },
+    ],
     ['stalls half a minute if no save was measured', [{}], { stallSeconds: 30 }],
     ['stops already if its attempt does', [{}, { attempt: { stage: 'Stopping' } }], { isStopping: true }],
     ['stops already if its job is suspended', [{}, { spec: { suspend: true } }], { isStopping: true }],
