@@ -74,7 +74,10 @@ describe('a gang that runs', () => {
       'saves next at the next multiple of its interval',
       [
         { progress, checkpoint: { name: 'c', step: 3_231 } },
-        { attempt: began, spec: { checkpoint: { claimName: 'saves', everySteps: 400 } as TrainingJob['spec']['checkpoint'] } },
+        {
+          attempt: began,
+          spec: { checkpoint: { claimName: 'saves', everySteps: 400 } as TrainingJob['spec']['checkpoint'] },
+        },
       ],
       { nextSave: { seconds: 3_600 - 3_291 - 10 + 30, afterStep: 3_231 } },
     ],
