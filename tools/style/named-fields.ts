@@ -47,6 +47,8 @@ const OF_OTHERS: ReadonlySet<string> = new Set([
     'replicaSpecs',
   ],
   ...['securityContext'],
+  // Kueue.
+  ...['controllerName'],
   // The file that `coxswain login` reads; arguments and parameters of the API.
   ...['tokenFile', 'idempotencyKey', 'maxPoints'],
   // Libraries, DeepSpeed's secondary shards, and a unit.

@@ -68,7 +68,7 @@ const HOLDS_ANYHOW: Readonly<Record<EngineName, Words>> = {
   command: {},
   'megatron-lm': OF_MEGATRON,
   'megatron-bridge': { ...OF_MEGATRON, 'layout.kernel.attention': ['auto'] },
-  torchtitan: OF_PYTORCH,
+  torchtitan: { ...OF_PYTORCH, 'layout.memory.recompute.mode': ['none'] },
   deepspeed: OF_PYTORCH,
   'hugging-face': OF_PYTORCH,
   custom: OF_PYTORCH,

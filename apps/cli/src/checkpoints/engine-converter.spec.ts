@@ -104,8 +104,9 @@ describe('checkpoint convert with the converter of an engine', () => {
   ])('starts the converter of a release of Megatron-LM %s', async (_release, tool, options, groups) => {
     const { steps } = await jobOf(...FSDP, '--swiglu', '--gpus', '2', ...options);
     const [shell = '', ...args] = steps[1]?.command ?? [];
-    mkdirSync(join(root, 'tools/checkpoint'), { recursive: true });
-    writeFileSync(join(root, 'tools/checkpoint/checkpoint_inspector.py'), tool);
+    const folder = join(root, 'tools', 'checkpoint');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'checkpoint_inspector.py'), tool);
     program('torchrun', '#!/bin/sh\nprintf "%s\\n" "$*"\n');
     const here = args.map((arg) => arg.replaceAll('/tmp/groups.json', join(root, 'groups.json')));
     const env = { PATH: `${join(root, 'bin')}:${process.env['PATH'] ?? ''}` };
