@@ -15,6 +15,7 @@ import {
   lanesOf,
   LINT,
   LONG_TESTS,
+  SLOW_ON_TWO_CORES,
   needsOf,
   PYTHON,
   STYLE,
@@ -74,14 +75,15 @@ async function main(): Promise<number> {
     ...(values.python === true ? [PYTHON] : []),
     ...(values.integration === true ? INTEGRATION : []),
   ];
-  const everything = [...(positionals.length > 0 ? [] : [TYPECHECK]), UNIT, PYTHON, ...INTEGRATION];
+  const everything = [...(positionals.length > 0 ? [] : [TYPECHECK]), UNIT, ...INTEGRATION, PYTHON];
   const parts =
     chosen.length > 0
       ? chosen
       : values.ci === true
         ? [LINT, HOUSE, STYLE, FORMAT, GENERATED, ...everything]
         : everything;
-  const without = positionals.length === 0 ? LONG_TESTS : [];
+  const left = values.ci === true ? [...LONG_TESTS, ...SLOW_ON_TWO_CORES] : LONG_TESTS;
+  const without = positionals.length === 0 ? left : [];
   return runParts(parts, { filters: positionals, without });
 }
 
@@ -105,12 +107,19 @@ async function runParts(parts: readonly Part[], choice: Choice): Promise<number>
   // After the durations: a log is often cut to its end.
   if (failures.length > 0) tell(describeFailures(failures, complaintsIn(directory)));
   const { without = [] } = choice;
-  const left =
-    without.length === 0 ? [] : [`Not run here, but by npm run campaign -- long-tests: ${without.join(', ')}.`];
-  tell([`All of it took ${secondsSince(started)}.`, ...left].join(' '));
+  tell([`All of it took ${secondsSince(started)}.`, ...notRun(without)].join(' '));
   for (const note of all.notes ?? []) tell(note);
   process.stdout.write(`${summaryLine({ passed: all.passed, failures })}\n`);
   return failures.length === 0 ? 0 : 1;
+}
+
+function notRun(without: readonly string[]): readonly string[] {
+  const slow = without.filter((path) => SLOW_ON_TWO_CORES.includes(path));
+  const long = without.filter((path) => !slow.includes(path));
+  return [
+    ...(long.length === 0 ? [] : [`Not run here, but by npm run campaign -- long-tests: ${long.join(', ')}.`]),
+    ...(slow.length === 0 ? [] : [`Not run here, but by npm test: ${slow.join(', ')}.`]),
+  ];
 }
 
 async function runLanes(parts: readonly Part[], context: PartContext): Promise<Tally> {

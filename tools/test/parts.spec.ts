@@ -10,6 +10,7 @@ import {
   LONG_TESTS,
   needsOf,
   PYTHON,
+  SLOW_ON_TWO_CORES,
   SYSTEM_TESTS,
   TYPECHECK,
   UNIT,
@@ -25,7 +26,12 @@ describe('what runs side by side', () => {
       INTEGRATION,
       [[DATABASE_TESTS, SYSTEM_TESTS], [CLUSTER_TESTS]],
     ],
-    ['what computes keeps its order', [TYPECHECK, UNIT, PYTHON], [[TYPECHECK, UNIT, PYTHON]]],
+    ['what computes keeps its order', [TYPECHECK, LINT, UNIT], [[TYPECHECK, LINT, UNIT]]],
+    [
+      'ranks of PyTorch wait for the systems before them',
+      [UNIT, SYSTEM_TESTS, PYTHON],
+      [[UNIT], [SYSTEM_TESTS, PYTHON]],
+    ],
     ['one part alone is one list', [SYSTEM_TESTS], [[SYSTEM_TESTS]]],
     ['nothing is no list', [], []],
   ];
@@ -59,6 +65,11 @@ describe('the files of a run', () => {
       chosenFiles(SYSTEM_TESTS, { filters: [] }).length - LONG_TESTS.length,
     );
     expect(needsOf(SYSTEM_TESTS, choice)).not.toContain('upstream-engines');
+  });
+
+  it('are all there where .ci/run leaves out slow ones', () => {
+    const files = INTEGRATION.flatMap((part) => chosenFiles(part, { filters: [] }));
+    expect(SLOW_ON_TWO_CORES.filter((path) => !files.includes(path) || LONG_TESTS.includes(path))).toEqual([]);
   });
 
   it('are those whose path is named in part', () => {

@@ -81,7 +81,8 @@ export const INTEGRATION: readonly Part[] = [DATABASE_TESTS, SYSTEM_TESTS, CLUST
 export const PYTHON: Part = {
   name: 'python',
   needs: ['python'],
-  lane: 'compute',
+  // Ranks wait for each other more than they compute, so these tests and the unit tests share the cores well.
+  lane: 'system',
   files: 'engines/**/test_*.py',
   run: runPython,
 };
@@ -113,6 +114,18 @@ export const LONG_TESTS: readonly string[] = [
   'e2e/outages.itest.ts',
   'e2e/real-engines.itest.ts',
   'e2e/slow-torchtitan.itest.ts',
+];
+
+/**
+ * Integration tests that `.ci/run` leaves out, because two slow cores need an hour and a half for everything. `npm test` runs them, and so does the
+ * workflow of pull requests, on a machine for each shard.
+ */
+export const SLOW_ON_TWO_CORES: readonly string[] = [
+  'apps/operator/src/bound-as-placed.itest.ts',
+  'apps/operator/src/kill-points.itest.ts',
+  'apps/operator/src/stale-views.itest.ts',
+  'apps/operator/src/uninstall.itest.ts',
+  'e2e/hangs.itest.ts',
 ];
 
 /**
