@@ -172,7 +172,10 @@ export class KueueController {
     const { write } = decision;
     if (write === undefined) return;
     // What gives quota back, or takes a Workload away, stands on the job as the API server has it.
-    const live = write.kind === 'create' || write.kind === 'answer' ? job : await this.#readJob(jobUid, job);
+    const live =
+      write.kind === 'create' || write.kind === 'answer'
+        ? job
+        : await this.#readJob(jobUid, nameOfJob(jobUid, job, found));
     const proven = decideQuota(this.#factsOf(await this.#queuedOf(jobUid, live, known), found));
     if (proven.write?.kind !== write.kind) return;
     await this.#write({ job: live, jobUid, known, found, write: proven.write });
@@ -231,10 +234,13 @@ export class KueueController {
   }
 
   /** undefined: the job of that UID is gone. */
-  async #readJob(jobUid: string, job: TrainingJob | undefined): Promise<TrainingJob | undefined> {
-    if (job === undefined) return undefined;
+  async #readJob(
+    jobUid: string,
+    at: { readonly namespace?: string | undefined; readonly name: string } | undefined,
+  ): Promise<TrainingJob | undefined> {
+    if (at === undefined) return undefined;
     try {
-      const { namespace, name } = job.metadata;
+      const { namespace, name } = at;
       const live = await this.#parts.client.get<TrainingJob & KubeObject>(trainingJobsPath({ namespace, name }));
       return live.metadata.uid === jobUid ? live : undefined;
     } catch (error) {
@@ -286,6 +292,17 @@ const NO_FLAVOURS = { flavours: [], updates: [] };
 function isLeftOver(workload: KubeObject, jobs: KueueParts['jobs']): boolean {
   const uid = jobUidOf(workload);
   return uid !== undefined && jobs.byUid(uid) === undefined;
+}
+
+/** A job that the cache does not have is read by the name that its Workload says: a cache can lag. */
+function nameOfJob(
+  jobUid: string,
+  job: TrainingJob | undefined,
+  { object }: Found,
+): { readonly namespace?: string | undefined; readonly name: string } | undefined {
+  if (job !== undefined) return job.metadata;
+  const owner = object?.metadata.ownerReferences?.find(({ uid }) => uid === jobUid);
+  return owner === undefined ? undefined : { namespace: object?.metadata.namespace, name: owner.name };
 }
 
 function isSame(one: Question, other: Question): boolean {
