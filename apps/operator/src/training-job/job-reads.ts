@@ -231,8 +231,8 @@ export class JobReads {
 const MOST_ASKED = 16;
 
 /**
- * A list of whole pods is up to 25 kB each, and a page is parsed in one stretch: 500 pods held the loop for 76 to 136 ms. Each page costs a call of a few
- * milliseconds.
+ * A list of whole pods is up to 25 kB each, and a page is parsed in one stretch: 28 to 74 ms of CPU for 500 pods, 4 to 14 for 100. Each page costs a call of
+ * a few milliseconds.
  */
 const OBJECTS_PER_PAGE = 100;
 /** A Placement may have 1.5 MB. */

@@ -76,13 +76,13 @@ describe('a gang of a thousand pods', () => {
       [1, 1],
     ],
     [
-      'that is being removed, of which one ends, is looked at a second after the last look',
+      'that is being removed and loses a pod is looked at a second after the last look',
       ({ script, runs }) => script.pod('runs-1', { job: runs, phase: 'Failed' }),
       [0, 1],
       'Stopping',
     ],
     [
-      'whose attempt has ended, of which one is gone, is looked at a second after the last look',
+      'whose attempt has ended and that loses a pod is looked at a second after the last look',
       ({ script, runs }) => script.podDeleted('runs-1', { job: runs }),
       [0, 1],
       'Ended',

@@ -5,7 +5,7 @@ import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-reco
 import { lastStepOf } from './last-step.ts';
 
 /**
- * Stops the gang, which saves at SIGTERM. Kueue counts its GPUs as taken until the pods are gone and the operator releases the Workload, so nobody gets them
+ * Stops the gang, which saves at SIGTERM. Kueue counts its GPUs as taken until the pods are gone and the operator releases the Workload, so no other job gets them
  * before. The stop is never taken back.
  */
 export function recordEviction(record: JobRecord, facts: Facts, now: Date): JobRecord {

@@ -111,7 +111,7 @@ function withFinishedWorkload(job: QueuedJob, { conditions }: WorkloadFacts): Qu
   return { quota: waiting(message), write: { kind: 'delete' } };
 }
 
-/** Until it is released nobody else gets the quota. The check is not answered meanwhile: a Retry would leave the Workload hanging for ever. */
+/** Until it is released no other job gets the quota. The check is not answered meanwhile: a Retry would leave the Workload hanging for ever. */
 function withEvictedWorkload(job: QueuedJob, workload: WorkloadFacts): QuotaDecision {
   const { reason, message } = evictionOf(workload);
   if (job.hasGang) return { quota: { kind: 'evicted', reason, message } };

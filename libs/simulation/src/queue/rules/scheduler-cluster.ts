@@ -335,7 +335,7 @@ function planOf(
   };
 }
 
-/** The same plan for another number of GPUs, each of which does its share. */
+/** The same plan for another number of GPUs. Each GPU does its share. */
 function planFor(plan: NonNullable<TrainingJobStatus['plan']>, gpus: number): NonNullable<TrainingJobStatus['plan']> {
   const { predictedStepMs = 0, predictedStepLowMs = 0, predictedStepHighMs = 0 } = plan;
   const times = plan.gpus / gpus;
