@@ -195,3 +195,12 @@ export function findCondition(
 export function isTrue(conditions: readonly Condition[] | undefined, type: ConditionType): boolean {
   return findCondition(conditions, type)?.status === 'True';
 }
+
+/** Whether the job has ended for good. */
+export function isFinished({
+  status,
+}: {
+  readonly status?: { readonly conditions?: readonly Condition[] | undefined } | undefined;
+}): boolean {
+  return isTrue(status?.conditions, 'Complete') || isTrue(status?.conditions, 'Failed');
+}

@@ -22,7 +22,7 @@ export { jobPrefix } from './child-names.ts';
 export { gangName, gangOfPod, mayBePodOf, placementName, podName, podOfName } from './gang-names.ts';
 export { versionProblem } from './kubernetes-version.ts';
 export type { ServerVersion } from './kubernetes-version.ts';
-export { CONDITION_REASONS, CONDITION_TYPES, Condition, findCondition, isTrue } from './conditions.ts';
+export { CONDITION_REASONS, CONDITION_TYPES, Condition, findCondition, isFinished, isTrue } from './conditions.ts';
 export type { ConditionType, ReasonOf } from './conditions.ts';
 export { CRASH_BLAMES, CRASH_CLASSES, type CrashBlame, type CrashClass } from './crash-class.ts';
 export {

@@ -53,7 +53,6 @@ export {
 export { adoptedFor, namedCheckpoints } from './observation/adopted-checkpoints.ts';
 export { DEFAULT_RETENTION, type Retention } from './observation/retention.ts';
 export { progressOf } from './record/checkpoint-progress.ts';
-export { isFinished } from './record/is-finished.ts';
 export { withReadableStatus } from './record/readable-status.ts';
 export { PodWarnings } from './observation/pod-warnings.ts';
 export { ReferenceReads } from './observation/references.ts';

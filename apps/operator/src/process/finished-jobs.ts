@@ -1,6 +1,5 @@
-import type { TrainingJob } from '@coxswain/api-types';
+import { isFinished, type TrainingJob } from '@coxswain/api-types';
 import type { CacheChange, Clock, KubeObject } from '@coxswain/kube';
-import { isFinished } from '@coxswain/lifecycle';
 
 /** Time in which the last reports of a job arrive. Later ones are refused, because the attempt is over. */
 const LAST_REPORTS_MS = 60_000;

@@ -1,6 +1,5 @@
-import { type Checkpoint, isAdopted, type TrainingJob } from '@coxswain/api-types';
+import { type Checkpoint, isAdopted, isFinished, type TrainingJob } from '@coxswain/api-types';
 import { type ClusterScheduler, recordedClaim } from '@coxswain/scheduling';
-import { isFinished } from '@coxswain/lifecycle';
 import { keyOf, type CacheChange, type Clock, type KubeObject, type QueuePriority } from '@coxswain/kube';
 import { type CachedNode, sameFacts, sameFaults } from '../cluster/cached-node.ts';
 import type { CachedPod } from '../cluster/cached-pod.ts';

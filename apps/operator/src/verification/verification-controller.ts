@@ -1,5 +1,6 @@
 /** Verifies checkpoints in pods of their own, on request, in doubt and in the background, and records what they find. */
 import {
+  isFinished,
   ANNOTATIONS,
   type Checkpoint,
   type CheckpointVerification,
@@ -15,7 +16,6 @@ import {
   backgroundVerifications,
   doesClear,
   isFoundAgain,
-  isFinished,
   verificationsInTurn,
   type WantedVerification,
   wantedVerifications,

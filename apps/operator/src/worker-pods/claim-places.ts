@@ -1,7 +1,6 @@
 /** On which node can the claim of a checkpoint be mounted now? */
-import type { Checkpoint, TrainingJob } from '@coxswain/api-types';
+import { type Checkpoint, isFinished, type TrainingJob } from '@coxswain/api-types';
 import { isNotFound, type KubeClient, type KubeObject } from '@coxswain/kube';
-import { isFinished } from '@coxswain/lifecycle';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_JOB } from '../cluster/indexes.ts';
 import { claimsPath } from '../cluster/paths.ts';

@@ -1,4 +1,4 @@
-import type { TrainingJob } from '@coxswain/api-types';
+import { isFinished, type TrainingJob } from '@coxswain/api-types';
 import {
   type EndCause,
   type EndProposal,
@@ -180,13 +180,6 @@ function probeOf({ run, probe }: GrantedEnd, job: TrainingJob): Probe | undefine
   const attempts = job.status?.attempts ?? [];
   const hasTrained = attempts.some(({ epoch, firstStep }) => epoch > epochOf(run) && firstStep !== undefined);
   return { ...probe, hasTrained: probe.hasTrained || hasTrained };
-}
-
-function isFinished({ status }: TrainingJob): boolean {
-  return (
-    status?.conditions?.some(({ type, status: holds }) => ['Complete', 'Failed'].includes(type) && holds === 'True') ??
-    false
-  );
 }
 
 function isOf(

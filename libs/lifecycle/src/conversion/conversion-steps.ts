@@ -1,5 +1,6 @@
 /** What does the status of a converted save say while it is made, and when is it needed no longer? */
 import {
+  isFinished,
   ANNOTATIONS,
   type Checkpoint,
   type CheckpointResourceStatus,
@@ -8,7 +9,6 @@ import {
 } from '@coxswain/api-types';
 import { isFoundBroken } from '@coxswain/checkpoint';
 import { safeText } from '@coxswain/safe-text';
-import { isFinished } from '../record/is-finished.ts';
 import { AGAIN_MS } from './converted-save.ts';
 
 /** Pods that end without an answer before a conversion counts as failed: nodes were lost, or it needs more memory than it has. */

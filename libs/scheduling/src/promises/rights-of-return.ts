@@ -1,5 +1,5 @@
 /** Which jobs made room for another one, and get their nodes back first when that one has ended? Read from status: a new leader finds the same. */
-import { type Attempt, findCondition, type ForClaim, type Placement, type TrainingJob } from '@coxswain/api-types';
+import { type Attempt, type ForClaim, isFinished, type Placement, type TrainingJob } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import type { JobName } from '../gang-request.ts';
 import { priorityOf } from '../order/priority.ts';
@@ -82,10 +82,6 @@ function endOf({ epoch }: ForClaim, claimant: TrainingJob | undefined, now: Date
 
 function isAskedToStop({ metadata, spec }: TrainingJob): boolean {
   return metadata.deletionTimestamp !== undefined || spec.suspend || spec.cancel;
-}
-
-function isFinished({ status }: TrainingJob): boolean {
-  return (['Complete', 'Failed'] as const).some((type) => findCondition(status?.conditions, type)?.status === 'True');
 }
 
 /**

@@ -1,5 +1,5 @@
 /** How much longer than stated did the last jobs of a namespace run? Kept in memory; a new process reads it from the jobs that it finds. */
-import { isTrue, stepsOf, type TrainingJob } from '@coxswain/api-types';
+import { isFinished, stepsOf, type TrainingJob } from '@coxswain/api-types';
 import { runningAttempt } from './predicted-end.ts';
 
 /** Ended jobs that count, for each namespace. */
@@ -47,8 +47,7 @@ export class OverrunHistory {
 
 /** Whether the job has ended for good. */
 function isOver(job: TrainingJob): boolean {
-  const conditions = job.status?.conditions;
-  return runningAttempt(job) === undefined && (isTrue(conditions, 'Complete') || isTrue(conditions, 'Failed'));
+  return runningAttempt(job) === undefined && isFinished(job);
 }
 
 /** undefined: the job stated no steps, or reported none. */
