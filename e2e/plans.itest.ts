@@ -12,7 +12,7 @@ let project: TestProject;
 let rivals: TestProject;
 
 beforeAll(async () => {
-  system = await startSystem({ shortLeases: true });
+  system = await startSystem();
   project = await createProject(system, 'plans');
   rivals = await createProject(system, 'rivals');
 });

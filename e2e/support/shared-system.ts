@@ -4,7 +4,7 @@ import { SharedFixture } from '@coxswain/test-harness';
 
 const fixture = new SharedFixture<CoxswainSystem>({
   name: 'system',
-  start: () => startSystem({ shortLeases: true }),
+  start: () => startSystem(),
   stop: (system) => system.stop(),
 });
 

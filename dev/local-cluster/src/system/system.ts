@@ -2,11 +2,12 @@ import { ApiClient } from '@coxswain/api-client';
 import { REPORT_TOKEN_AUDIENCE } from '@coxswain/api-types';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { startControlPlane, type ControlPlane } from '../kubernetes/control-plane.ts';
 import { createRunDirectory, persistentDirectory, type RunDirectory } from '../process/directories.ts';
 import { freePort, requireFreePort } from '../process/ports.ts';
 import { startPostgres, type Postgres } from '../postgres/postgres.ts';
-import { startProcess, type ProcessHandle } from '../process/processes.ts';
+import { startProcess, type ProcessExit, type ProcessHandle } from '../process/processes.ts';
 import { waitFor } from '../process/wait.ts';
 import { applyObjects, pathOf, type KubeObject } from '../kubernetes/apply.ts';
 import { makeDatabaseRoles } from './database-roles.ts';
@@ -16,8 +17,8 @@ import { LOCAL_IMAGES, writeImagesFile } from './local-images.ts';
 const ROOT = join(import.meta.dirname, '../../../..');
 const READY_MS = 120_000;
 const API_PORT = { use: 'the API', advice: 'Choose another port, or 0 for a free one.' };
-/** Exit code of an operator whose term as leader is over; nothing but a new process leads again. */
-const OPERATOR_TERM_OVER = 75;
+/** Before an operator that ended by itself is started again: its first failure may last, and a loop would take the cores. */
+const REVIVAL_DELAY_MS = 1_000;
 
 export interface SystemOptions {
   /** Kept across stops and starts; a temporary one unless given. */
@@ -250,15 +251,20 @@ class LocalSystem implements CoxswainSystem {
       // One that is started again waits by itself for whatever ended the one before.
       ...(isRevival ? {} : { ready: { check: () => answers(`${healthUrl}/readyz`), deadlineMs: READY_MS } }),
     });
-    // The part of a Deployment: a process leads once, and ends when its term does.
-    void handle.exited.then(async ({ code }) => {
-      if (code === OPERATOR_TERM_OVER && !this.#isStopping) await this.startOperator(index, { isRevival: true });
-    });
+    void handle.exited.then((exit) => this.#revive(index, exit));
     const replica = this.operators[index];
     if (replica === undefined)
       this.operators[index] = { reportUrl: environment['COXSWAIN_REPORT_OWN_URL'] ?? '', healthUrl, process: handle };
     else replica.process = handle;
     return handle;
+  }
+
+  /** The part of a Deployment: whatever ended by itself, because its term was over or because it failed, starts again. */
+  async #revive(index: number, { code }: ProcessExit): Promise<void> {
+    const endedByItself = code !== null && code !== 0;
+    if (!endedByItself) return;
+    await delay(REVIVAL_DELAY_MS);
+    if (!this.#isStopping) await this.startOperator(index, { isRevival: true });
   }
 
   async startApi(): Promise<ProcessHandle> {
