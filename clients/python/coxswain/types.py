@@ -147,7 +147,9 @@ class AskedEngineInput(TypedDict):
 
 class AskedEngineInputEnvItem(TypedDict):
     name: str
+    """Name of the variable."""
     value: str
+    """Its value."""
 
 
 class AskedModelInput(TypedDict):
@@ -158,9 +160,11 @@ class AskedModelInput(TypedDict):
     layers: NotRequired[int]
     """Transformer layers, without multi-token-prediction layers."""
     hiddenSize: NotRequired[int]
+    """Width of the residual stream."""
     ffnHiddenSize: NotRequired[int]
     """Inner width of a dense MLP. Absent: four times hiddenSize; 0: no layer has one."""
     attentionHeads: NotRequired[int]
+    """Query heads of an attention layer."""
     keyValueHeads: NotRequired[int]
     """Groups of grouped-query attention. Absent: attentionHeads, which is multi-head attention."""
     headDim: NotRequired[int]
@@ -172,9 +176,11 @@ class AskedModelInput(TypedDict):
     rmsNorm: NotRequired[bool]
     """RMSNorm (one vector) instead of LayerNorm (two). Absent: RMSNorm."""
     linearBias: NotRequired[bool]
+    """Linear layers have a bias vector."""
     dropout: NotRequired[bool]
     """Dropout masks are kept for the backward pass."""
     tiedEmbeddings: NotRequired[bool]
+    """The output layer has the weights of the input embedding."""
     learnedPositions: NotRequired[int]
     """Rows of a learned position table; 0 for rotary or none."""
     attentionWindow: NotRequired[int]
@@ -186,6 +192,7 @@ class AskedModelInput(TypedDict):
     mtpLayers: NotRequired[int]
     """Multi-token-prediction layers after the last layer."""
     experts: NotRequired[AskedModelInputExperts]
+    """Mixture of experts. Absent: every layer has a dense MLP."""
     latentAttention: NotRequired[AskedModelInputLatentAttention]
     """Multi-head latent attention (DeepSeek-V2/V3)."""
     stateSpace: NotRequired[AskedModelInputStateSpace]
@@ -197,8 +204,11 @@ class AskedModelInput(TypedDict):
 
 
 class AskedModelInputExperts(TypedDict):
+    """Mixture of experts. Absent: every layer has a dense MLP."""
     count: int
+    """Routed experts of a layer."""
     topK: int
+    """Experts that process each token."""
     ffnHiddenSize: int
     """Inner width of one routed expert."""
     sharedFfnHiddenSize: NotRequired[int]
@@ -214,18 +224,27 @@ class AskedModelInputLatentAttention(TypedDict):
     queryRank: int
     """0: queries are not compressed."""
     keyValueRank: int
+    """Width of the compressed keys and values."""
     nopeHeadDim: int
+    """Width of a head without positions."""
     ropeHeadDim: int
+    """Width of a head with rotary positions."""
     valueHeadDim: int
+    """Width of the values of a head."""
 
 
 class AskedModelInputStateSpace(TypedDict):
     """Mamba-2 mixer of the layers marked M."""
     stateSize: int
+    """Width of the state of a head."""
     heads: int
+    """Heads of the mixer."""
     headDim: int
+    """Width of one head of the mixer."""
     groups: int
+    """Groups of heads that share their B and C projections."""
     convKernel: NotRequired[int]
+    """Length of the convolution before the mixer."""
 
 
 class AskedTrainingInput(TypedDict):
@@ -244,12 +263,17 @@ class AskedTrainingInput(TypedDict):
     schedule: NotRequired[LearningRateScheduleInput]
     """Absent: the default of the engine; cosine for engine reference."""
     learningRate: NotRequired[float]
+    """Highest learning rate of the schedule."""
     minLearningRate: NotRequired[float]
+    """Learning rate at the end of the schedule."""
     warmupSteps: NotRequired[int]
     """First steps, in which the rate rises from 0."""
     weightDecay: NotRequired[float]
+    """Weight decay of the optimizer."""
     seed: NotRequired[int]
+    """Seed of all random numbers of the training."""
     precision: NotRequired[Literal["fp32", "bf16"]]
+    """Number format of weights and activations in the model. Matrix products in fewer bits: layout.kernel.precision."""
     lora: NotRequired[LoraSpecInput]
     """Absent: all weights are trained."""
     packing: NotRequired[SequencePackingInput]
@@ -258,7 +282,9 @@ class AskedTrainingInput(TypedDict):
 
 class Attempt(TypedDict):
     epoch: int
+    """Number of the attempt, from 1."""
     stage: Literal["Creating", "Released", "Stopping", "Ended"]
+    """Creating: pods are made behind their scheduling gate. Released: they start. Stopping: the end is recorded. Ended: every pod is terminal or gone."""
     placement: str
     """Name of the Placement object of this attempt."""
     placementSha256: NotRequired[str]
@@ -273,7 +299,9 @@ class Attempt(TypedDict):
     incarnations: NotRequired[list[EndedIncarnation]]
     """Earlier incarnations in the same pods, newest last."""
     startedAt: str
+    """When the attempt was recorded, before its first pod."""
     releasedAt: NotRequired[str]
+    """When every pod existed and the gates were lifted."""
     runningAt: NotRequired[str]
     """When every pod was running; of a later incarnation, when all its ranks had been started."""
     stoppingAt: NotRequired[str]
@@ -283,7 +311,9 @@ class Attempt(TypedDict):
     heldByFenced: NotRequired[list[AttemptHeldByFencedItem]]
     """GPUs that its fenced pods hold after endedAt, each number from its time on: a pod on a lost node cannot be deleted. Absent: none."""
     outcome: NotRequired[Literal["Succeeded", "Failed", "Suspended", "Cancelled", "Resized", "Moved"]]
+    """How the attempt ended. Absent: it has not ended."""
     reason: NotRequired[Literal["EngineFailed", "DoNotRestart", "NothingTrained", "LauncherFailed", "PodLost", "PodNeverRan", "NodeLost", "Evicted", "LimitExceeded", "TurnedAway", "NotCreated", "NotScheduled", "NotStarted", "SecretMissing", "Condemned", "Hung", "PreflightFailed", "RendezvousPortLost", "CheckpointUnreadable", "CheckpointIoError", "PodsRefused", "PlacementLost", "NameConflict", "NotReaped", "GpusFree", "NodeLeaving", "MadeRoom", "QuotaEvicted", "MaxRuntimeReached", "SuspendRequested", "CancelRequested"]]
+    """Why it ended, as a stable name."""
     message: NotRequired[str]
     """For a failure: rank, node, exit code and the last lines of its log."""
     checkpointFaults: NotRequired[list[CheckpointFaultOnNode]]
@@ -293,9 +323,11 @@ class Attempt(TypedDict):
     verifiedCheckpoint: NotRequired[str]
     """The one of passedOver that verified. The attempt ended for that, and the next one resumes from it. Absent: none."""
     charged: NotRequired[bool]
+    """For a failure: whether it was charged to a budget of restarts."""
     answer: NotRequired[Literal["Restart", "GiveUp"]]
     """For a failure: whether a next attempt follows. Decided once, with the budget at that time."""
     lastStep: NotRequired[int]
+    """Newest step that it reported. Absent: none."""
     restoredAt: NotRequired[str]
     """When a rank first reported that it loaded the checkpoint of resumedFrom. Absent: not reported."""
     firstStep: NotRequired[AttemptFirstStep]
@@ -333,12 +365,16 @@ class Attempt(TypedDict):
 class AttemptFirstStep(TypedDict):
     """The first reported step, and its time. Absent: none yet, or recorded by an earlier release."""
     step: int
+    """Number of the step."""
     at: str
+    """When it was reported."""
 
 
 class AttemptHeldByFencedItem(TypedDict):
     at: str
+    """From this time on."""
     gpus: int
+    """GPUs that are held."""
 
 
 class AttemptPace(TypedDict):
@@ -362,6 +398,7 @@ class AttemptPrediction(TypedDict):
     microBatchSize: int
     """Samples per forward pass of one rank."""
     plannerVersion: str
+    """Version of the planner."""
 
 
 class AttemptPreflight(TypedDict):
@@ -389,7 +426,9 @@ class AttemptRestore(TypedDict):
 class AttemptResumedFrom(TypedDict):
     """Checkpoint that its newest incarnation started from. Absent: from scratch."""
     checkpoint: str
+    """Name of the Checkpoint."""
     step: int
+    """Step at which training went on."""
     path: NotRequired[str]
     """Directory inside the claim. Absent: recorded by an earlier release."""
     manifestSha256: NotRequired[str]
@@ -500,6 +539,7 @@ class CheckpointBucketInput(TypedDict):
 
 class CheckpointContents(TypedDict):
     tensors: int
+    """Number of tensors."""
     chunks: int
     """Boxes of tensors, each stored as one item."""
     objects: int
@@ -510,6 +550,7 @@ class CheckpointContents(TypedDict):
     """Number of tensors by dtype, as PyTorch calls it."""
     kinds: ContentsByKind
     holds: CheckpointHolds
+    """Which states of the training it holds."""
     isResumable: bool
     """Whether training resumes from it with its optimizer. false: it holds weights alone, or nothing says what it holds."""
     geometry: str
@@ -519,6 +560,7 @@ class CheckpointContents(TypedDict):
     step: NotRequired[int]
     """Step that the files name."""
     engineRelease: NotRequired[str]
+    """Release of the engine that saved it, as the files name it."""
     optimizerSharding: NotRequired[str]
     """How the state of the optimizer is divided, as its engine calls it, such as fully_reshardable."""
     worldSize: NotRequired[int]
@@ -557,8 +599,11 @@ class CheckpointDetail(TypedDict):
     format: str
     """On-disk format, e.g. torch_dcp. Empty: an adopted checkpoint."""
     bytes: int
+    """Bytes of its files. 0: an adopted checkpoint."""
     files: int
+    """Number of its files. 0: an adopted checkpoint."""
     manifestSha256: str
+    """SHA-256 of its manifest. Only zeros: it has none."""
     convertedFrom: NotRequired[ConvertedFrom]
     """The save that Coxswain converted to make this one. Its other fields are those of an adopted checkpoint, so that the release before resumes from it only if a user names it. Absent: it was not converted."""
     location: str
@@ -596,7 +641,9 @@ class CheckpointDetail(TypedDict):
 
 class CheckpointFaultOnNode(TypedDict):
     node: str
+    """Node that found it."""
     kind: Literal["ContentDiffers", "FileUnreadable", "MountBroken"]
+    """ContentDiffers: other bytes than were saved. FileUnreadable: the file cannot be read though its mount works. MountBroken: nothing around it can be read."""
     path: str
     """File or directory, as the container sees it; of a long path the end."""
     errno: NotRequired[str]
@@ -604,6 +651,7 @@ class CheckpointFaultOnNode(TypedDict):
     expected: NotRequired[str]
     """Size or SHA-256 from the manifest or the Checkpoint."""
     found: NotRequired[str]
+    """What was found instead."""
 
 
 class CheckpointHolds(TypedDict):
@@ -646,23 +694,29 @@ class CheckpointPinInput(TypedDict):
 class CheckpointPolicy(TypedDict):
     """Format of checkpoints, and which layouts can load them."""
     format: NotRequired[Literal["torch_dist", "torch_dcp", "fsdp_dtensor", "dcp", "deepspeed", "deepspeed-universal", "bytecheckpoint", "galvatron", "mindspore", "legacy"]]
+    """On-disk format of checkpoints. Absent: the default of the engine."""
     optimizerReshard: NotRequired[Literal["none", "data-parallel", "full"]]
     """Which other layouts can load the checkpoint; full: any. It applies to checkpoints saved from now on."""
     asyncSave: NotRequired[bool]
+    """Ranks train on while a checkpoint is written. Absent: false."""
     localEverySteps: NotRequired[int]
     """Steps between checkpoints on the disks of the nodes."""
     localReplicas: NotRequired[int]
+    """Copies of each checkpoint on the disks of nodes, each on another node."""
 
 
 class CheckpointPolicyInput(TypedDict):
     """Format of checkpoints, and which layouts can load them."""
     format: NotRequired[Literal["torch_dist", "torch_dcp", "fsdp_dtensor", "dcp", "deepspeed", "deepspeed-universal", "bytecheckpoint", "galvatron", "mindspore", "legacy"]]
+    """On-disk format of checkpoints. Absent: the default of the engine."""
     optimizerReshard: NotRequired[Literal["none", "data-parallel", "full"]]
     """Which other layouts can load the checkpoint; full: any. It applies to checkpoints saved from now on."""
     asyncSave: NotRequired[bool]
+    """Ranks train on while a checkpoint is written. Absent: false."""
     localEverySteps: NotRequired[int]
     """Steps between checkpoints on the disks of the nodes."""
     localReplicas: NotRequired[int]
+    """Copies of each checkpoint on the disks of nodes, each on another node."""
 
 
 class CheckpointProgress(TypedDict):
@@ -704,8 +758,11 @@ class CheckpointRecord(TypedDict):
     format: str
     """On-disk format, e.g. torch_dcp. Empty: an adopted checkpoint."""
     bytes: int
+    """Bytes of its files. 0: an adopted checkpoint."""
     files: int
+    """Number of its files. 0: an adopted checkpoint."""
     manifestSha256: str
+    """SHA-256 of its manifest. Only zeros: it has none."""
     convertedFrom: NotRequired[ConvertedFrom]
     """The save that Coxswain converted to make this one. Its other fields are those of an adopted checkpoint, so that the release before resumes from it only if a user names it. Absent: it was not converted."""
     location: str
@@ -763,6 +820,7 @@ class CheckpointSpec(TypedDict):
     path: str
     """Directory inside the claim, or below the prefix of the bucket; each attempt saves into its own directory below it."""
     everySteps: int
+    """Steps between two saves."""
     interval: NotRequired[Literal["Steps", "Auto"]]
     """Steps (default): save after every everySteps steps. Auto: each attempt after the first saves at the interval that loses the least time, from the measured save times and failure rate of this job; everySteps applies until a save was measured."""
     retention: NotRequired[CheckpointRetention]
@@ -777,6 +835,7 @@ class CheckpointSpecInput(TypedDict):
     path: NotRequired[str]
     """Directory inside the claim, or below the prefix of the bucket; each attempt saves into its own directory below it."""
     everySteps: NotRequired[int]
+    """Steps between two saves."""
     interval: NotRequired[Literal["Steps", "Auto"]]
     """Steps (default): save after every everySteps steps. Auto: each attempt after the first saves at the interval that loses the least time, from the measured save times and failure rate of this job; everySteps applies until a save was measured."""
     retention: NotRequired[CheckpointRetentionInput]
@@ -865,9 +924,13 @@ class ClusterProfileInput(TypedDict):
 class CommunicationPolicy(TypedDict):
     """Overlap, and the network of each kind of group."""
     overlapGradReduce: NotRequired[bool]
+    """Gradients are reduced while the backward pass still computes."""
     overlapParamGather: NotRequired[bool]
+    """Sharded weights are gathered while earlier layers compute."""
     overlapTensorParallel: NotRequired[bool]
+    """Transfers of a tensor-parallel group overlap the matrix products that need them."""
     overlapExpertParallel: NotRequired[bool]
+    """The exchange of tokens between experts overlaps computation."""
     overlapPipelineTransfers: NotRequired[bool]
     """Absent: true if the schedule is interleaved."""
     deferEmbeddingGradient: NotRequired[bool]
@@ -875,6 +938,7 @@ class CommunicationPolicy(TypedDict):
     switchReduction: NotRequired[bool]
     """Reductions inside the switches (SHARP)."""
     timeoutMinutes: NotRequired[int]
+    """Minutes after which the engine gives up a collective. Absent: the default of the engine."""
     groupNetwork: NotRequired[CommunicationPolicyGroupNetwork]
     """Network of each kind of group if islands have different NICs (Holmes). Absent: a network that all ranks of the group have."""
 
@@ -882,18 +946,27 @@ class CommunicationPolicy(TypedDict):
 class CommunicationPolicyGroupNetwork(TypedDict):
     """Network of each kind of group if islands have different NICs (Holmes). Absent: a network that all ranks of the group have."""
     tensor: NotRequired[Literal["infiniband", "roce", "socket"]]
+    """Network of the tensor-parallel groups."""
     context: NotRequired[Literal["infiniband", "roce", "socket"]]
+    """Network of the context-parallel groups."""
     expert: NotRequired[Literal["infiniband", "roce", "socket"]]
+    """Network of the expert-parallel groups."""
     data: NotRequired[Literal["infiniband", "roce", "socket"]]
+    """Network of the data-parallel groups."""
     pipeline: NotRequired[Literal["infiniband", "roce", "socket"]]
+    """Network of the pipeline groups."""
 
 
 class CommunicationPolicyInput(TypedDict):
     """Overlap, and the network of each kind of group."""
     overlapGradReduce: NotRequired[bool]
+    """Gradients are reduced while the backward pass still computes."""
     overlapParamGather: NotRequired[bool]
+    """Sharded weights are gathered while earlier layers compute."""
     overlapTensorParallel: NotRequired[bool]
+    """Transfers of a tensor-parallel group overlap the matrix products that need them."""
     overlapExpertParallel: NotRequired[bool]
+    """The exchange of tokens between experts overlaps computation."""
     overlapPipelineTransfers: NotRequired[bool]
     """Absent: true if the schedule is interleaved."""
     deferEmbeddingGradient: NotRequired[bool]
@@ -901,6 +974,7 @@ class CommunicationPolicyInput(TypedDict):
     switchReduction: NotRequired[bool]
     """Reductions inside the switches (SHARP)."""
     timeoutMinutes: NotRequired[int]
+    """Minutes after which the engine gives up a collective. Absent: the default of the engine."""
     groupNetwork: NotRequired[CommunicationPolicyInputGroupNetwork]
     """Network of each kind of group if islands have different NICs (Holmes). Absent: a network that all ranks of the group have."""
 
@@ -908,18 +982,28 @@ class CommunicationPolicyInput(TypedDict):
 class CommunicationPolicyInputGroupNetwork(TypedDict):
     """Network of each kind of group if islands have different NICs (Holmes). Absent: a network that all ranks of the group have."""
     tensor: NotRequired[Literal["infiniband", "roce", "socket"]]
+    """Network of the tensor-parallel groups."""
     context: NotRequired[Literal["infiniband", "roce", "socket"]]
+    """Network of the context-parallel groups."""
     expert: NotRequired[Literal["infiniband", "roce", "socket"]]
+    """Network of the expert-parallel groups."""
     data: NotRequired[Literal["infiniband", "roce", "socket"]]
+    """Network of the data-parallel groups."""
     pipeline: NotRequired[Literal["infiniband", "roce", "socket"]]
+    """Network of the pipeline groups."""
 
 
 class Condition(TypedDict):
     type: str
+    """Type of the condition, in CamelCase."""
     status: Literal["True", "False", "Unknown"]
+    """Whether the condition holds."""
     reason: str
+    """Stable name of the fact behind it, for machines."""
     message: str
+    """One sentence for people."""
     observedGeneration: int
+    """metadata.generation that the condition is about."""
     lastTransitionTime: str
     """When status changed last."""
 
@@ -927,11 +1011,13 @@ class Condition(TypedDict):
 class ContentsByKind(TypedDict):
     """Tensors by what they are for; kinds without tensors are absent."""
     parameter: NotRequired[KindTotals]
+    """Weights of the model."""
     master: NotRequired[KindTotals]
     """Copies in float32 of parameters that train in fewer bits."""
     moment: NotRequired[KindTotals]
     """Running means of the optimizer."""
     other: NotRequired[KindTotals]
+    """Tensors of none of these kinds."""
 
 
 class ConvertedFrom(TypedDict):
@@ -942,7 +1028,9 @@ class ConvertedFrom(TypedDict):
     jobName: str
     """Job that saved it."""
     jobUid: str
+    """UID of that job."""
     step: int
+    """Step of that save."""
     kind: str
     """How it is converted. DeepSpeedUniversal: the converter of DeepSpeed writes the universal format, which every layout loads."""
 
@@ -959,6 +1047,7 @@ class DataSpec(TypedDict):
     split: NotRequired[DataSplit]
     """Proportions, such as 98, 2 and 0. Absent: all data is for training."""
     tokenizer: NotRequired[TokenizerSpec]
+    """Tokenizer for data that is text. Absent: the choice of the engine."""
 
 
 class DataSpecInput(TypedDict):
@@ -973,18 +1062,25 @@ class DataSpecInput(TypedDict):
     split: NotRequired[DataSplitInput]
     """Proportions, such as 98, 2 and 0. Absent: all data is for training."""
     tokenizer: NotRequired[TokenizerSpecInput]
+    """Tokenizer for data that is text. Absent: the choice of the engine."""
 
 
 class DataSplit(TypedDict):
     train: float
+    """Share of the data for training."""
     validation: float
+    """Share for validation."""
     test: float
+    """Share for tests."""
 
 
 class DataSplitInput(TypedDict):
     train: float
+    """Share of the data for training."""
     validation: NotRequired[float]
+    """Share for validation."""
     test: NotRequired[float]
+    """Share for tests."""
 
 
 class EarlySave(TypedDict):
@@ -993,6 +1089,7 @@ class EarlySave(TypedDict):
     incarnation: int
     """Incarnation of the ranks that were asked."""
     askedAt: str
+    """When the ranks were asked."""
     afterStep: int
     """Newest step that was known at that time."""
     why: str
@@ -1002,19 +1099,24 @@ class EarlySave(TypedDict):
     outcome: NotRequired[Literal["Saved", "NotSaved", "RanksEnded"]]
     """Saved: a checkpoint of that step or a later one came. NotSaved: none did in 10 minutes. RanksEnded: they ended before either. Absent: none of these yet."""
     savedStep: NotRequired[int]
+    """Step of the checkpoint that came. Absent: none came."""
 
 
 class EndedIncarnation(TypedDict):
     incarnation: int
+    """Its number in the attempt, from 1."""
     runningAt: NotRequired[str]
     """When every one of its ranks had been started. Absent: never."""
     endedAt: str
     """When its failure was recorded."""
     reason: Literal["EngineFailed", "DoNotRestart", "NothingTrained", "LauncherFailed", "PodLost", "PodNeverRan", "NodeLost", "Evicted", "LimitExceeded", "TurnedAway", "NotCreated", "NotScheduled", "NotStarted", "SecretMissing", "Condemned", "Hung", "PreflightFailed", "RendezvousPortLost", "CheckpointUnreadable", "CheckpointIoError", "PodsRefused", "PlacementLost", "NameConflict", "NotReaped", "GpusFree", "NodeLeaving", "MadeRoom", "QuotaEvicted", "MaxRuntimeReached", "SuspendRequested", "CancelRequested"]
+    """Why it ended."""
     message: NotRequired[str]
     """Rank, node and how it ended."""
     charged: bool
+    """Whether the failure was charged to a budget of restarts."""
     lastStep: NotRequired[int]
+    """Newest step that it reported. Absent: none."""
     restoredAt: NotRequired[str]
     """When a rank first reported that it loaded the checkpoint of resumedFrom. Absent: not reported."""
     firstStep: NotRequired[EndedIncarnationFirstStep]
@@ -1034,13 +1136,17 @@ class EndedIncarnation(TypedDict):
 class EndedIncarnationFirstStep(TypedDict):
     """The first reported step, and its time. Absent: none yet, or recorded by an earlier release."""
     step: int
+    """Number of the step."""
     at: str
+    """When it was reported."""
 
 
 class EndedIncarnationResumedFrom(TypedDict):
     """Checkpoint that it started from. Absent: from scratch."""
     checkpoint: str
+    """Name of the Checkpoint."""
     step: int
+    """Step at which training went on."""
     path: NotRequired[str]
     """Directory inside the claim. Absent: recorded by an earlier release."""
     manifestSha256: NotRequired[str]
@@ -1094,12 +1200,14 @@ class EngineList(TypedDict):
 
 class EngineOption(TypedDict):
     name: str
+    """Its name in the engine, with dots between levels."""
     value: str
     """As the engine reads it; true turns a switch on. Lists as JSON."""
 
 
 class EngineOptionInput(TypedDict):
     name: str
+    """Its name in the engine, with dots between levels."""
     value: str
     """As the engine reads it; true turns a switch on. Lists as JSON."""
 
@@ -1142,7 +1250,9 @@ class EngineSpec(TypedDict):
 
 class EngineSpecEnvItem(TypedDict):
     name: str
+    """Name of the variable."""
     value: str
+    """Its value."""
 
 
 class EngineSpecInput(TypedDict):
@@ -1176,11 +1286,14 @@ class EngineSpecInput(TypedDict):
 
 class EngineSpecInputEnvItem(TypedDict):
     name: str
+    """Name of the variable."""
     value: str
+    """Its value."""
 
 
 class EngineSpecInputSecretEnvItem(TypedDict):
     name: str
+    """Name of the variable."""
     secret: str
     """Secret in the namespace of the job; its name begins with "job-"."""
     key: str
@@ -1200,6 +1313,7 @@ class EngineSpecInputSecretFilesItem(TypedDict):
 
 class EngineSpecSecretEnvItem(TypedDict):
     name: str
+    """Name of the variable."""
     secret: str
     """Secret in the namespace of the job; its name begins with "job-"."""
     key: str
@@ -1385,26 +1499,34 @@ class FabricSource(TypedDict):
 
 class FailureBudget(TypedDict):
     blame: Literal["node", "program", "network", "storage", "cluster", "unknown", "environment"]
+    """What the crash class of a failure blames."""
     maxRestarts: int
+    """Restarts after failures with this blame. One more ends the job."""
     windowSeconds: NotRequired[int]
     """Older failures do not count. Absent: all failures of the job count."""
 
 
 class FailureBudgetInput(TypedDict):
     blame: Literal["node", "program", "network", "storage", "cluster", "unknown", "environment"]
+    """What the crash class of a failure blames."""
     maxRestarts: int
+    """Restarts after failures with this blame. One more ends the job."""
     windowSeconds: NotRequired[int]
     """Older failures do not count. Absent: all failures of the job count."""
 
 
 class FailureExitCodes(TypedDict):
     operator: Literal["In", "NotIn"]
+    """In: one of the values. NotIn: none of them, and not 0."""
     values: list[int]
+    """Exit codes."""
 
 
 class FailureExitCodesInput(TypedDict):
     operator: Literal["In", "NotIn"]
+    """In: one of the values. NotIn: none of them, and not 0."""
     values: list[int]
+    """Exit codes."""
 
 
 FailureJudgement = TypedDict(
@@ -1426,9 +1548,11 @@ class FailureOrigin(TypedDict):
     rank: NotRequired[int]
     """Rank that failed first. Absent: no rank is known."""
     pod: NotRequired[str]
+    """Pod of that rank."""
     node: NotRequired[str]
     """Node of that pod, whether or not the node is to blame."""
     exitCode: NotRequired[int]
+    """Exit code of the process. Absent: unknown, or a signal ended it."""
     signal: NotRequired[str]
     """Signal that ended the process. Absent: none."""
 
@@ -1497,9 +1621,13 @@ class Fingerprint(TypedDict):
     image: NotRequired[str]
     """As the job or its runtime names it."""
     python: NotRequired[str]
+    """Version of Python."""
     torch: NotRequired[str]
+    """Version of PyTorch."""
     cuda: NotRequired[str]
+    """Version of CUDA."""
     nccl: NotRequired[str]
+    """Version of NCCL."""
     driver: NotRequired[str]
     """Of NVIDIA."""
     packagesSha256: NotRequired[str]
@@ -1584,7 +1712,9 @@ class GroupRoleList(TypedDict):
 
 class IncidentEvidence(TypedDict):
     name: str
+    """What was measured or observed."""
     value: str
+    """Its value, with its unit."""
 
 
 class IncidentList(TypedDict):
@@ -1823,6 +1953,7 @@ class JobPlan(TypedDict):
     chosenBy: Literal["Planner", "User"]
     """Planner: spec.gpus asked for a layout. User: spec.layout is predicted."""
     gpus: int
+    """GPUs that the layout is for."""
     runtime: NotRequired[str]
     """Whose nodes it was made for, such as "ClusterTrainingRuntime efa". Absent: the job named none."""
     fabric: str
@@ -1830,12 +1961,17 @@ class JobPlan(TypedDict):
     layout: NotRequired[ParallelLayout]
     """Layout that the job runs on. Absent: rejected."""
     microBatchSize: NotRequired[int]
+    """Samples per forward pass of one rank."""
     predictedStepMs: NotRequired[float]
+    """Predicted time of one step, in milliseconds."""
     predictedStepLowMs: NotRequired[float]
     """With predictedStepHighMs the 80 % interval of the step time, from errors on published runs that were left out of the fit."""
     predictedStepHighMs: NotRequired[float]
+    """Upper end of that interval."""
     predictedPeakBytes: NotRequired[int]
+    """Predicted largest memory of a rank."""
     gpuType: NotRequired[str]
+    """GPU that it was predicted for."""
     stageGpus: NotRequired[list[JobPlanStageGpusItem]]
     """For which type of GPU consecutive stages of the layout are cut, where it is for several. Absent: all are of one."""
     whyStages: NotRequired[str]
@@ -1853,19 +1989,27 @@ class JobPlan(TypedDict):
     noLayoutFor: NotRequired[int]
     """Fewest GPUs for which the planner has since found no layout. Absent: none."""
     plannerVersion: str
+    """Version of the planner."""
     plannedAt: str
+    """When the planner answered."""
 
 
 class JobPlanRunnersUpItem(TypedDict):
     layout: str
+    """The layout in short, such as tp4 x pp2 x dp8."""
     microBatchSize: int
+    """Samples per forward pass of one rank."""
     predictedStepMs: float
+    """Predicted time of one step, in milliseconds."""
     predictedPeakBytes: int
+    """Predicted largest memory of a rank."""
 
 
 class JobPlanStageGpusItem(TypedDict):
     stages: int
+    """Number of consecutive stages."""
     gpuType: str
+    """GPU that they are cut for."""
 
 
 class JobProgress(TypedDict):
@@ -2019,6 +2163,7 @@ class JobSummaryRestarts(TypedDict):
 class KernelPolicy(TypedDict):
     """Kernels and number formats."""
     attention: NotRequired[Literal["auto", "flash", "fused", "flex", "unfused", "local"]]
+    """Implementation of attention. Absent: the choice of the engine."""
     attentionMask: NotRequired[Literal["causal", "full", "sliding", "document"]]
     """Absent: causal."""
     softmax: NotRequired[Literal["vanilla", "off-by-one", "learnable"]]
@@ -2028,6 +2173,7 @@ class KernelPolicy(TypedDict):
     cudaGraphs: NotRequired[Literal["none", "partial", "full"]]
     """Absent: none."""
     deterministic: NotRequired[bool]
+    """Only kernels that give the same result in every run. Absent: false."""
     scaling: NotRequired[Literal["current", "delayed"]]
     """Of fp8: scales from the present values, or from those of earlier steps. Absent: current."""
     fusedLoss: NotRequired[bool]
@@ -2039,6 +2185,7 @@ class KernelPolicy(TypedDict):
 class KernelPolicyInput(TypedDict):
     """Kernels and number formats."""
     attention: NotRequired[Literal["auto", "flash", "fused", "flex", "unfused", "local"]]
+    """Implementation of attention. Absent: the choice of the engine."""
     attentionMask: NotRequired[Literal["causal", "full", "sliding", "document"]]
     """Absent: causal."""
     softmax: NotRequired[Literal["vanilla", "off-by-one", "learnable"]]
@@ -2048,6 +2195,7 @@ class KernelPolicyInput(TypedDict):
     cudaGraphs: NotRequired[Literal["none", "partial", "full"]]
     """Absent: none."""
     deterministic: NotRequired[bool]
+    """Only kernels that give the same result in every run. Absent: false."""
     scaling: NotRequired[Literal["current", "delayed"]]
     """Of fp8: scales from the present values, or from those of earlier steps. Absent: current."""
     fusedLoss: NotRequired[bool]
@@ -2058,6 +2206,7 @@ class KernelPolicyInput(TypedDict):
 
 class KindTotals(TypedDict):
     tensors: int
+    """Number of tensors."""
     bytes: int
     """Of the elements."""
 
@@ -2071,13 +2220,19 @@ class LayerOverride(TypedDict):
     lastLayer: NotRequired[int]
     """Last layer of the run, itself included."""
     tensorParallelDegree: NotRequired[int]
+    """For these layers. Absent: the value of the layout."""
     tensorRanks: NotRequired[Literal["consecutive", "strided"]]
     """Which ranks form a tensor group. Absent: consecutive."""
     contextParallelDegree: NotRequired[int]
+    """For these layers. Absent: the value of the layout."""
     expertParallelDegree: NotRequired[int]
+    """For these layers. Absent: the value of the layout."""
     expertTensorParallelDegree: NotRequired[int]
+    """For these layers. Absent: the value of the layout."""
     zeroStage: NotRequired[int]
+    """For these layers. Absent: the value of the layout."""
     recompute: NotRequired[bool]
+    """Activations of these layers are recomputed in the backward pass. Absent: as in the layout."""
     sequence: NotRequired[Literal["megatron", "ulysses"]]
     """How tokens are split in addition to contextParallelDegree."""
 
@@ -2091,13 +2246,19 @@ class LayerOverrideInput(TypedDict):
     lastLayer: NotRequired[int]
     """Last layer of the run, itself included."""
     tensorParallelDegree: NotRequired[int]
+    """For these layers. Absent: the value of the layout."""
     tensorRanks: NotRequired[Literal["consecutive", "strided"]]
     """Which ranks form a tensor group. Absent: consecutive."""
     contextParallelDegree: NotRequired[int]
+    """For these layers. Absent: the value of the layout."""
     expertParallelDegree: NotRequired[int]
+    """For these layers. Absent: the value of the layout."""
     expertTensorParallelDegree: NotRequired[int]
+    """For these layers. Absent: the value of the layout."""
     zeroStage: NotRequired[int]
+    """For these layers. Absent: the value of the layout."""
     recompute: NotRequired[bool]
+    """Activations of these layers are recomputed in the backward pass. Absent: as in the layout."""
     sequence: NotRequired[Literal["megatron", "ulysses"]]
     """How tokens are split in addition to contextParallelDegree."""
 
@@ -2201,7 +2362,9 @@ class MemoryPart(TypedDict):
 class MemoryPolicy(TypedDict):
     """What is recomputed or offloaded to save GPU memory."""
     recompute: NotRequired[MemoryPolicyRecompute]
+    """Activations that are recomputed in the backward pass. Absent: the default of the engine."""
     offload: NotRequired[list[OffloadRule]]
+    """What is kept outside GPU memory between its uses. Absent: nothing."""
     hostMemoryGibPerGpu: NotRequired[float]
     """Host memory that offloading may use."""
     roundingBuffers: NotRequired[int]
@@ -2211,7 +2374,9 @@ class MemoryPolicy(TypedDict):
 class MemoryPolicyInput(TypedDict):
     """What is recomputed or offloaded to save GPU memory."""
     recompute: NotRequired[MemoryPolicyInputRecompute]
+    """Activations that are recomputed in the backward pass. Absent: the default of the engine."""
     offload: NotRequired[list[OffloadRuleInput]]
+    """What is kept outside GPU memory between its uses. Absent: nothing."""
     hostMemoryGibPerGpu: NotRequired[float]
     """Host memory that offloading may use."""
     roundingBuffers: NotRequired[int]
@@ -2219,7 +2384,9 @@ class MemoryPolicyInput(TypedDict):
 
 
 class MemoryPolicyInputRecompute(TypedDict):
+    """Activations that are recomputed in the backward pass. Absent: the default of the engine."""
     mode: Literal["none", "selective", "full", "budget"]
+    """none: all activations are kept. selective: those of some modules are recomputed. full: those of whole layers. budget: as many as the budget requires."""
     modules: NotRequired[list[Literal["core_attn", "layernorm", "mlp", "mla_up_proj", "moe", "moe_act", "shared_experts", "mamba"]]]
     """Of selective. Absent: core_attn."""
     method: NotRequired[Literal["uniform", "block"]]
@@ -2231,7 +2398,9 @@ class MemoryPolicyInputRecompute(TypedDict):
 
 
 class MemoryPolicyRecompute(TypedDict):
+    """Activations that are recomputed in the backward pass. Absent: the default of the engine."""
     mode: Literal["none", "selective", "full", "budget"]
+    """none: all activations are kept. selective: those of some modules are recomputed. full: those of whole layers. budget: as many as the budget requires."""
     modules: NotRequired[list[Literal["core_attn", "layernorm", "mlp", "mla_up_proj", "moe", "moe_act", "shared_experts", "mamba"]]]
     """Of selective. Absent: core_attn."""
     method: NotRequired[Literal["uniform", "block"]]
@@ -2248,22 +2417,27 @@ class ModelShape(TypedDict):
     layers: int
     """Transformer layers, without multi-token-prediction layers."""
     hiddenSize: int
+    """Width of the residual stream."""
     ffnHiddenSize: int
     """Inner width of a dense MLP; 0 if no layer has one."""
     attentionHeads: int
+    """Query heads of an attention layer."""
     keyValueHeads: int
     """Groups of grouped-query attention; equal to attentionHeads for multi-head attention."""
     headDim: int
     """Width of one head; hiddenSize / attentionHeads in most models."""
     vocabularySize: int
+    """Tokens of the vocabulary, without padding."""
     gatedMlp: bool
     """SwiGLU and similar: an MLP has three matrices instead of two."""
     rmsNorm: bool
     """RMSNorm (one vector) instead of LayerNorm (two)."""
     linearBias: bool
+    """Linear layers have a bias vector."""
     dropout: bool
     """Dropout masks are kept for the backward pass."""
     tiedEmbeddings: bool
+    """The output layer has the weights of the input embedding."""
     learnedPositions: int
     """Rows of a learned position table; 0 for rotary or none."""
     attentionWindow: int
@@ -2275,6 +2449,7 @@ class ModelShape(TypedDict):
     mtpLayers: int
     """Multi-token-prediction layers after the last layer."""
     experts: NotRequired[ModelShapeExperts]
+    """Mixture of experts. Absent: every layer has a dense MLP."""
     latentAttention: NotRequired[ModelShapeLatentAttention]
     """Multi-head latent attention (DeepSeek-V2/V3)."""
     stateSpace: NotRequired[ModelShapeStateSpace]
@@ -2284,8 +2459,11 @@ class ModelShape(TypedDict):
 
 
 class ModelShapeExperts(TypedDict):
+    """Mixture of experts. Absent: every layer has a dense MLP."""
     count: int
+    """Routed experts of a layer."""
     topK: int
+    """Experts that process each token."""
     ffnHiddenSize: int
     """Inner width of one routed expert."""
     sharedFfnHiddenSize: int
@@ -2302,22 +2480,27 @@ class ModelShapeInput(TypedDict):
     layers: int
     """Transformer layers, without multi-token-prediction layers."""
     hiddenSize: int
+    """Width of the residual stream."""
     ffnHiddenSize: int
     """Inner width of a dense MLP; 0 if no layer has one."""
     attentionHeads: int
+    """Query heads of an attention layer."""
     keyValueHeads: int
     """Groups of grouped-query attention; equal to attentionHeads for multi-head attention."""
     headDim: int
     """Width of one head; hiddenSize / attentionHeads in most models."""
     vocabularySize: int
+    """Tokens of the vocabulary, without padding."""
     gatedMlp: bool
     """SwiGLU and similar: an MLP has three matrices instead of two."""
     rmsNorm: NotRequired[bool]
     """RMSNorm (one vector) instead of LayerNorm (two)."""
     linearBias: NotRequired[bool]
+    """Linear layers have a bias vector."""
     dropout: NotRequired[bool]
     """Dropout masks are kept for the backward pass."""
     tiedEmbeddings: NotRequired[bool]
+    """The output layer has the weights of the input embedding."""
     learnedPositions: NotRequired[int]
     """Rows of a learned position table; 0 for rotary or none."""
     attentionWindow: NotRequired[int]
@@ -2329,6 +2512,7 @@ class ModelShapeInput(TypedDict):
     mtpLayers: NotRequired[int]
     """Multi-token-prediction layers after the last layer."""
     experts: NotRequired[ModelShapeInputExperts]
+    """Mixture of experts. Absent: every layer has a dense MLP."""
     latentAttention: NotRequired[ModelShapeInputLatentAttention]
     """Multi-head latent attention (DeepSeek-V2/V3)."""
     stateSpace: NotRequired[ModelShapeInputStateSpace]
@@ -2338,8 +2522,11 @@ class ModelShapeInput(TypedDict):
 
 
 class ModelShapeInputExperts(TypedDict):
+    """Mixture of experts. Absent: every layer has a dense MLP."""
     count: int
+    """Routed experts of a layer."""
     topK: int
+    """Experts that process each token."""
     ffnHiddenSize: int
     """Inner width of one routed expert."""
     sharedFfnHiddenSize: NotRequired[int]
@@ -2355,18 +2542,27 @@ class ModelShapeInputLatentAttention(TypedDict):
     queryRank: int
     """0: queries are not compressed."""
     keyValueRank: int
+    """Width of the compressed keys and values."""
     nopeHeadDim: int
+    """Width of a head without positions."""
     ropeHeadDim: int
+    """Width of a head with rotary positions."""
     valueHeadDim: int
+    """Width of the values of a head."""
 
 
 class ModelShapeInputStateSpace(TypedDict):
     """Mamba-2 mixer of the layers marked M."""
     stateSize: int
+    """Width of the state of a head."""
     heads: int
+    """Heads of the mixer."""
     headDim: int
+    """Width of one head of the mixer."""
     groups: int
+    """Groups of heads that share their B and C projections."""
     convKernel: NotRequired[int]
+    """Length of the convolution before the mixer."""
 
 
 class ModelShapeLatentAttention(TypedDict):
@@ -2374,18 +2570,27 @@ class ModelShapeLatentAttention(TypedDict):
     queryRank: int
     """0: queries are not compressed."""
     keyValueRank: int
+    """Width of the compressed keys and values."""
     nopeHeadDim: int
+    """Width of a head without positions."""
     ropeHeadDim: int
+    """Width of a head with rotary positions."""
     valueHeadDim: int
+    """Width of the values of a head."""
 
 
 class ModelShapeStateSpace(TypedDict):
     """Mamba-2 mixer of the layers marked M."""
     stateSize: int
+    """Width of the state of a head."""
     heads: int
+    """Heads of the mixer."""
     headDim: int
+    """Width of one head of the mixer."""
     groups: int
+    """Groups of heads that share their B and C projections."""
     convKernel: int
+    """Length of the convolution before the mixer."""
 
 
 class ModelSpec(TypedDict):
@@ -2396,9 +2601,11 @@ class ModelSpec(TypedDict):
     layers: NotRequired[int]
     """Transformer layers, without multi-token-prediction layers."""
     hiddenSize: NotRequired[int]
+    """Width of the residual stream."""
     ffnHiddenSize: NotRequired[int]
     """Inner width of a dense MLP. Absent: four times hiddenSize; 0: no layer has one."""
     attentionHeads: NotRequired[int]
+    """Query heads of an attention layer."""
     keyValueHeads: NotRequired[int]
     """Groups of grouped-query attention. Absent: attentionHeads, which is multi-head attention."""
     headDim: NotRequired[int]
@@ -2410,9 +2617,11 @@ class ModelSpec(TypedDict):
     rmsNorm: NotRequired[bool]
     """RMSNorm (one vector) instead of LayerNorm (two). Absent: RMSNorm."""
     linearBias: NotRequired[bool]
+    """Linear layers have a bias vector."""
     dropout: NotRequired[bool]
     """Dropout masks are kept for the backward pass."""
     tiedEmbeddings: NotRequired[bool]
+    """The output layer has the weights of the input embedding."""
     learnedPositions: NotRequired[int]
     """Rows of a learned position table; 0 for rotary or none."""
     attentionWindow: NotRequired[int]
@@ -2424,6 +2633,7 @@ class ModelSpec(TypedDict):
     mtpLayers: NotRequired[int]
     """Multi-token-prediction layers after the last layer."""
     experts: NotRequired[ModelSpecExperts]
+    """Mixture of experts. Absent: every layer has a dense MLP."""
     latentAttention: NotRequired[ModelSpecLatentAttention]
     """Multi-head latent attention (DeepSeek-V2/V3)."""
     stateSpace: NotRequired[ModelSpecStateSpace]
@@ -2435,8 +2645,11 @@ class ModelSpec(TypedDict):
 
 
 class ModelSpecExperts(TypedDict):
+    """Mixture of experts. Absent: every layer has a dense MLP."""
     count: int
+    """Routed experts of a layer."""
     topK: int
+    """Experts that process each token."""
     ffnHiddenSize: int
     """Inner width of one routed expert."""
     sharedFfnHiddenSize: int
@@ -2455,9 +2668,11 @@ class ModelSpecInput(TypedDict):
     layers: NotRequired[int]
     """Transformer layers, without multi-token-prediction layers."""
     hiddenSize: NotRequired[int]
+    """Width of the residual stream."""
     ffnHiddenSize: NotRequired[int]
     """Inner width of a dense MLP. Absent: four times hiddenSize; 0: no layer has one."""
     attentionHeads: NotRequired[int]
+    """Query heads of an attention layer."""
     keyValueHeads: NotRequired[int]
     """Groups of grouped-query attention. Absent: attentionHeads, which is multi-head attention."""
     headDim: NotRequired[int]
@@ -2469,9 +2684,11 @@ class ModelSpecInput(TypedDict):
     rmsNorm: NotRequired[bool]
     """RMSNorm (one vector) instead of LayerNorm (two). Absent: RMSNorm."""
     linearBias: NotRequired[bool]
+    """Linear layers have a bias vector."""
     dropout: NotRequired[bool]
     """Dropout masks are kept for the backward pass."""
     tiedEmbeddings: NotRequired[bool]
+    """The output layer has the weights of the input embedding."""
     learnedPositions: NotRequired[int]
     """Rows of a learned position table; 0 for rotary or none."""
     attentionWindow: NotRequired[int]
@@ -2483,6 +2700,7 @@ class ModelSpecInput(TypedDict):
     mtpLayers: NotRequired[int]
     """Multi-token-prediction layers after the last layer."""
     experts: NotRequired[ModelSpecInputExperts]
+    """Mixture of experts. Absent: every layer has a dense MLP."""
     latentAttention: NotRequired[ModelSpecInputLatentAttention]
     """Multi-head latent attention (DeepSeek-V2/V3)."""
     stateSpace: NotRequired[ModelSpecInputStateSpace]
@@ -2494,8 +2712,11 @@ class ModelSpecInput(TypedDict):
 
 
 class ModelSpecInputExperts(TypedDict):
+    """Mixture of experts. Absent: every layer has a dense MLP."""
     count: int
+    """Routed experts of a layer."""
     topK: int
+    """Experts that process each token."""
     ffnHiddenSize: int
     """Inner width of one routed expert."""
     sharedFfnHiddenSize: NotRequired[int]
@@ -2511,18 +2732,27 @@ class ModelSpecInputLatentAttention(TypedDict):
     queryRank: int
     """0: queries are not compressed."""
     keyValueRank: int
+    """Width of the compressed keys and values."""
     nopeHeadDim: int
+    """Width of a head without positions."""
     ropeHeadDim: int
+    """Width of a head with rotary positions."""
     valueHeadDim: int
+    """Width of the values of a head."""
 
 
 class ModelSpecInputStateSpace(TypedDict):
     """Mamba-2 mixer of the layers marked M."""
     stateSize: int
+    """Width of the state of a head."""
     heads: int
+    """Heads of the mixer."""
     headDim: int
+    """Width of one head of the mixer."""
     groups: int
+    """Groups of heads that share their B and C projections."""
     convKernel: NotRequired[int]
+    """Length of the convolution before the mixer."""
 
 
 class ModelSpecLatentAttention(TypedDict):
@@ -2530,23 +2760,33 @@ class ModelSpecLatentAttention(TypedDict):
     queryRank: int
     """0: queries are not compressed."""
     keyValueRank: int
+    """Width of the compressed keys and values."""
     nopeHeadDim: int
+    """Width of a head without positions."""
     ropeHeadDim: int
+    """Width of a head with rotary positions."""
     valueHeadDim: int
+    """Width of the values of a head."""
 
 
 class ModelSpecStateSpace(TypedDict):
     """Mamba-2 mixer of the layers marked M."""
     stateSize: int
+    """Width of the state of a head."""
     heads: int
+    """Heads of the mixer."""
     headDim: int
+    """Width of one head of the mixer."""
     groups: int
+    """Groups of heads that share their B and C projections."""
     convKernel: int
+    """Length of the convolution before the mixer."""
 
 
 class OffloadRule(TypedDict):
     """What is kept in host memory or on disk between its uses."""
     what: Literal["optimizer", "parameters", "activations", "layers"]
+    """What is offloaded. optimizer: its states. layers: all but a window of layers."""
     to: NotRequired[Literal["cpu", "nvme"]]
     """Absent: cpu."""
     fraction: NotRequired[float]
@@ -2568,6 +2808,7 @@ class OffloadRule(TypedDict):
 class OffloadRuleInput(TypedDict):
     """What is kept in host memory or on disk between its uses."""
     what: Literal["optimizer", "parameters", "activations", "layers"]
+    """What is offloaded. optimizer: its states. layers: all but a window of layers."""
     to: NotRequired[Literal["cpu", "nvme"]]
     """Absent: cpu."""
     fraction: NotRequired[float]
@@ -2588,6 +2829,7 @@ class OffloadRuleInput(TypedDict):
 
 class OptimizerSpec(TypedDict):
     name: Literal["adamw", "adam", "sgd", "lion", "lamb", "adafactor", "muon"]
+    """Kind of optimizer."""
     beta1: NotRequired[float]
     """Of the running mean of gradients."""
     beta2: NotRequired[float]
@@ -2602,6 +2844,7 @@ class OptimizerSpec(TypedDict):
 
 class OptimizerSpecInput(TypedDict):
     name: NotRequired[Literal["adamw", "adam", "sgd", "lion", "lamb", "adafactor", "muon"]]
+    """Kind of optimizer."""
     beta1: NotRequired[float]
     """Of the running mean of gradients."""
     beta2: NotRequired[float]
@@ -2676,10 +2919,13 @@ class ParallelLayoutInput(TypedDict):
 
 class PassedOverCheckpoint(TypedDict):
     checkpoint: str
+    """Name of the Checkpoint."""
     step: int
+    """Its step."""
     path: str
     """Directory inside the claim."""
     manifestSha256: str
+    """SHA-256 of its manifest."""
     files: list[str]
     """Files that could not be read, as containers see them; of a long path the end. Their content is verified."""
     why: str
@@ -2811,7 +3057,9 @@ class PipelinePlanInput(TypedDict):
 class PipelineStage(TypedDict):
     """What one virtual stage of a pipeline holds."""
     layers: int
+    """Transformer layers of the stage."""
     embedding: NotRequired[bool]
+    """Whether it holds the input embedding."""
     loss: NotRequired[bool]
     """Output layer and loss."""
     mtpLayers: NotRequired[int]
@@ -2821,7 +3069,9 @@ class PipelineStage(TypedDict):
 class PipelineStageInput(TypedDict):
     """What one virtual stage of a pipeline holds."""
     layers: int
+    """Transformer layers of the stage."""
     embedding: NotRequired[bool]
+    """Whether it holds the input embedding."""
     loss: NotRequired[bool]
     """Output layer and loss."""
     mtpLayers: NotRequired[int]
@@ -3290,12 +3540,15 @@ class RankNode(TypedDict):
 
 class RankOperation(TypedDict):
     rank: int
+    """Global rank."""
     phase: Literal["starting", "compiling", "training", "evaluating", "saving", "ended"]
+    """What the rank does."""
     step: NotRequired[int]
     """Last that was complete. Absent: none."""
     operation: NotRequired[str]
     """In which it waits. Absent: it waits in no group."""
     group: NotRequired[str]
+    """Group of ranks in which it waits."""
     sequence: NotRequired[int]
     """Number of that operation in its group."""
     forMs: float
@@ -3431,7 +3684,9 @@ class ResourcesSpec(TypedDict):
     gpusPerNode: NotRequired[int]
     """Ranks per pod; default: as many as the nodes have GPUs, at most the world size."""
     cpuPerGpu: NotRequired[str]
+    """CPU for each GPU of a pod. Absent: no request."""
     memoryPerGpu: NotRequired[str]
+    """Memory for each GPU of a pod. Absent: no request."""
     acrossIslands: NotRequired[Literal["Never", "Pipeline", "Sockets"]]
     """Placement of a gang that no network island can hold. Never: the job waits. Pipeline: pipeline stages may be in several islands of one NIC class, if these islands can reach each other; other groups stay in one island. Sockets: any islands, with every rank on TCP sockets, which costs most of the speed between nodes. Absent: Never."""
 
@@ -3440,7 +3695,9 @@ class ResourcesSpecInput(TypedDict):
     gpusPerNode: NotRequired[int]
     """Ranks per pod; default: as many as the nodes have GPUs, at most the world size."""
     cpuPerGpu: NotRequired[str]
+    """CPU for each GPU of a pod. Absent: no request."""
     memoryPerGpu: NotRequired[str]
+    """Memory for each GPU of a pod. Absent: no request."""
     acrossIslands: NotRequired[Literal["Never", "Pipeline", "Sockets"]]
     """Placement of a gang that no network island can hold. Never: the job waits. Pipeline: pipeline stages may be in several islands of one NIC class, if these islands can reach each other; other groups stay in one island. Sockets: any islands, with every rank on TCP sockets, which costs most of the speed between nodes. Absent: Never."""
 
@@ -3497,12 +3754,14 @@ class RuntimeRef(TypedDict):
     kind: Literal["ClusterTrainingRuntime", "TrainingRuntime"]
     """TrainingRuntime: a runtime in the namespace of the job."""
     name: str
+    """Name of the runtime."""
 
 
 class RuntimeRefInput(TypedDict):
     kind: NotRequired[Literal["ClusterTrainingRuntime", "TrainingRuntime"]]
     """TrainingRuntime: a runtime in the namespace of the job."""
     name: str
+    """Name of the runtime."""
 
 
 class ScratchSpec(TypedDict):
@@ -3571,6 +3830,7 @@ class SequencePlanDynamic(TypedDict):
     method: Literal["flexsp", "hybrid-data-parallel"]
     """flexsp: groups solved for each step. hybrid-data-parallel: as many ranks per sequence as it needs (ByteScale)."""
     maxTokensPerRank: int
+    """Most tokens that one rank holds in a step."""
     degrees: NotRequired[Literal["powers-of-two", "any"]]
     """Absent: powers-of-two."""
     solverCpuCores: NotRequired[int]
@@ -3602,6 +3862,7 @@ class SequencePlanInputDynamic(TypedDict):
     method: Literal["flexsp", "hybrid-data-parallel"]
     """flexsp: groups solved for each step. hybrid-data-parallel: as many ranks per sequence as it needs (ByteScale)."""
     maxTokensPerRank: int
+    """Most tokens that one rank holds in a step."""
     degrees: NotRequired[Literal["powers-of-two", "any"]]
     """Absent: powers-of-two."""
     solverCpuCores: NotRequired[int]
@@ -3613,15 +3874,21 @@ class SequencePlanInputDynamic(TypedDict):
 class SequencePlanInputPerLayerKind(TypedDict):
     """For hybrid models: the algorithm of each kind of layer; overrides contextAlgorithm."""
     attention: NotRequired[Literal["ring", "ring-self-attention", "dist-flash", "allgather", "ulysses", "ulysses-ring", "token-ring", "magi", "state-allgather", "state-scan"]]
+    """For layers with softmax attention."""
     linearAttention: NotRequired[Literal["ring", "ring-self-attention", "dist-flash", "allgather", "ulysses", "ulysses-ring", "token-ring", "magi", "state-allgather", "state-scan"]]
+    """For layers with linear attention."""
     stateSpace: NotRequired[Literal["ring", "ring-self-attention", "dist-flash", "allgather", "ulysses", "ulysses-ring", "token-ring", "magi", "state-allgather", "state-scan"]]
+    """For state-space (Mamba) layers."""
 
 
 class SequencePlanPerLayerKind(TypedDict):
     """For hybrid models: the algorithm of each kind of layer; overrides contextAlgorithm."""
     attention: NotRequired[Literal["ring", "ring-self-attention", "dist-flash", "allgather", "ulysses", "ulysses-ring", "token-ring", "magi", "state-allgather", "state-scan"]]
+    """For layers with softmax attention."""
     linearAttention: NotRequired[Literal["ring", "ring-self-attention", "dist-flash", "allgather", "ulysses", "ulysses-ring", "token-ring", "magi", "state-allgather", "state-scan"]]
+    """For layers with linear attention."""
     stateSpace: NotRequired[Literal["ring", "ring-self-attention", "dist-flash", "allgather", "ulysses", "ulysses-ring", "token-ring", "magi", "state-allgather", "state-scan"]]
+    """For state-space (Mamba) layers."""
 
 
 class SeriesGap(TypedDict):
@@ -3781,6 +4048,7 @@ class StateShardingInput(TypedDict):
 class StateShardingInputLowRank(TypedDict):
     """Only for galore and natural-galore."""
     rank: int
+    """Rank of the projected gradients."""
     updateGapSteps: NotRequired[int]
     """Steps between new projections."""
 
@@ -3788,6 +4056,7 @@ class StateShardingInputLowRank(TypedDict):
 class StateShardingLowRank(TypedDict):
     """Only for galore and natural-galore."""
     rank: int
+    """Rank of the projected gradients."""
     updateGapSteps: NotRequired[int]
     """Steps between new projections."""
 
@@ -3852,12 +4121,15 @@ class TensorGroup(TypedDict):
     name: str
     """Their name with its numbers, such as layers.{0..79}.attention.wq.weight. Not every combination need be there. *: all further tensors, of any dtype and shape."""
     tensors: int
+    """Number of tensors in the group."""
     dtype: str
+    """Their element type, as PyTorch calls it."""
     shape: list[int]
     """Elements along each dim of one tensor."""
     grid: list[int]
     """Chunks along each dim of one tensor."""
     kind: Literal["parameter", "master", "moment", "other"]
+    """What they are for; the same words as kinds."""
 
 
 class TensorPlacement(TypedDict):
@@ -3865,11 +4137,14 @@ class TensorPlacement(TypedDict):
     match: str
     """Pattern of tensor names, such as *.mlp.up.weight."""
     axes: list[TensorPlacementAxesItem]
+    """Placement on each axis of the layout."""
 
 
 class TensorPlacementAxesItem(TypedDict):
     axis: Literal["tensor", "weightShard", "context", "expert", "data", "pipeline"]
+    """Axis of the layout."""
     placement: Literal["split", "broadcast", "partial-sum", "ragged"]
+    """split: each rank has a part. broadcast: each has the whole tensor. partial-sum: the sum over the ranks is the tensor. ragged: parts of unequal size."""
     dimension: NotRequired[int]
     """Of split: the dimension of the tensor."""
 
@@ -3879,11 +4154,14 @@ class TensorPlacementInput(TypedDict):
     match: str
     """Pattern of tensor names, such as *.mlp.up.weight."""
     axes: list[TensorPlacementInputAxesItem]
+    """Placement on each axis of the layout."""
 
 
 class TensorPlacementInputAxesItem(TypedDict):
     axis: Literal["tensor", "weightShard", "context", "expert", "data", "pipeline"]
+    """Axis of the layout."""
     placement: Literal["split", "broadcast", "partial-sum", "ragged"]
+    """split: each rank has a part. broadcast: each has the whole tensor. partial-sum: the sum over the ranks is the tensor. ragged: parts of unequal size."""
     dimension: NotRequired[int]
     """Of split: the dimension of the tensor."""
 
@@ -3906,6 +4184,7 @@ class TokenizerSpecInput(TypedDict):
 
 class TrainingJobSpec(TypedDict):
     engine: EngineSpec
+    """The program that trains, and its image."""
     runtimeRef: NotRequired[RuntimeRef]
     """Runtime that adds devices, networks, sidecars and node selection to the pods. Absent: nothing is added."""
     model: NotRequired[ModelSpec]
@@ -3913,6 +4192,7 @@ class TrainingJobSpec(TypedDict):
     training: NotRequired[TrainingSpec]
     """Required by engine reference."""
     data: NotRequired[DataSpec]
+    """Training data. Absent: the program finds its own."""
     initialWeights: NotRequired[InitialWeights]
     """Initial weights of the first attempt, if there is no checkpoint yet. Absent: random numbers."""
     scratch: NotRequired[ScratchSpec]
@@ -3932,6 +4212,7 @@ class TrainingJobSpec(TypedDict):
     maxRuntimeSeconds: NotRequired[int]
     """How long one run of the job may hold GPUs, summed over its attempts. Time in which the job waits or is suspended does not count, and a job that is resumed after spec.suspend starts at 0. The job is announced the end, asked to save in time, and then ends as Failed with reason MaxRuntimeReached. It can change at any time. Absent: no limit."""
     resources: ResourcesSpec
+    """What pods ask for, and where the gang may be placed."""
     checkpoint: NotRequired[CheckpointSpec]
     """Absent: nothing is saved and a restart begins from scratch."""
     expects: NotRequired[Literal["Training", "Nothing"]]
@@ -3941,6 +4222,7 @@ class TrainingJobSpec(TypedDict):
     preflight: NotRequired[PreflightSpec]
     """Preflight of a gang before its first rank starts. Coxswain avoids a node that differs from its peers, and does not charge the restart budget. Absent: the value of the runtime, else level Quick."""
     restartPolicy: RestartPolicy
+    """How often the gang restarts after failures, and how."""
     failurePolicy: NotRequired[FailurePolicy]
     """Rules and budgets for failures. With a policy, the delay before a restart grows by 0, 0, 30 s, 2, 8 and 15 min while no checkpoint is saved, and restartPolicy.delaySeconds is ignored. Absent: the value of the runtime, else only restartPolicy."""
     terminationGracePeriodSeconds: int
@@ -3953,6 +4235,7 @@ class TrainingJobSpec(TypedDict):
 
 class TrainingJobSpecInput(TypedDict):
     engine: EngineSpecInput
+    """The program that trains, and its image."""
     runtimeRef: NotRequired[RuntimeRefInput]
     """Runtime that adds devices, networks, sidecars and node selection to the pods. Absent: nothing is added."""
     model: NotRequired[ModelSpecInput]
@@ -3960,6 +4243,7 @@ class TrainingJobSpecInput(TypedDict):
     training: NotRequired[TrainingSpecInput]
     """Required by engine reference."""
     data: NotRequired[DataSpecInput]
+    """Training data. Absent: the program finds its own."""
     initialWeights: NotRequired[InitialWeightsInput]
     """Initial weights of the first attempt, if there is no checkpoint yet. Absent: random numbers."""
     scratch: NotRequired[ScratchSpecInput]
@@ -3979,6 +4263,7 @@ class TrainingJobSpecInput(TypedDict):
     maxRuntimeSeconds: NotRequired[int]
     """How long one run of the job may hold GPUs, summed over its attempts. Time in which the job waits or is suspended does not count, and a job that is resumed after spec.suspend starts at 0. The job is announced the end, asked to save in time, and then ends as Failed with reason MaxRuntimeReached. It can change at any time. Absent: no limit."""
     resources: NotRequired[ResourcesSpecInput]
+    """What pods ask for, and where the gang may be placed."""
     checkpoint: NotRequired[CheckpointSpecInput]
     """Absent: nothing is saved and a restart begins from scratch."""
     expects: NotRequired[Literal["Training", "Nothing"]]
@@ -3988,6 +4273,7 @@ class TrainingJobSpecInput(TypedDict):
     preflight: NotRequired[PreflightSpecInput]
     """Preflight of a gang before its first rank starts. Coxswain avoids a node that differs from its peers, and does not charge the restart budget. Absent: the value of the runtime, else level Quick."""
     restartPolicy: NotRequired[RestartPolicyInput]
+    """How often the gang restarts after failures, and how."""
     failurePolicy: NotRequired[FailurePolicyInput]
     """Rules and budgets for failures. With a policy, the delay before a restart grows by 0, 0, 30 s, 2, 8 and 15 min while no checkpoint is saved, and restartPolicy.delaySeconds is ignored. Absent: the value of the runtime, else only restartPolicy."""
     terminationGracePeriodSeconds: NotRequired[int]
@@ -4014,12 +4300,17 @@ class TrainingSpec(TypedDict):
     schedule: NotRequired[LearningRateSchedule]
     """Absent: the default of the engine; cosine for engine reference."""
     learningRate: float
+    """Highest learning rate of the schedule."""
     minLearningRate: float
+    """Learning rate at the end of the schedule."""
     warmupSteps: int
     """First steps, in which the rate rises from 0."""
     weightDecay: float
+    """Weight decay of the optimizer."""
     seed: int
+    """Seed of all random numbers of the training."""
     precision: Literal["fp32", "bf16"]
+    """Number format of weights and activations in the model. Matrix products in fewer bits: layout.kernel.precision."""
     lora: NotRequired[LoraSpec]
     """Absent: all weights are trained."""
     packing: NotRequired[SequencePacking]
@@ -4042,12 +4333,17 @@ class TrainingSpecInput(TypedDict):
     schedule: NotRequired[LearningRateScheduleInput]
     """Absent: the default of the engine; cosine for engine reference."""
     learningRate: NotRequired[float]
+    """Highest learning rate of the schedule."""
     minLearningRate: NotRequired[float]
+    """Learning rate at the end of the schedule."""
     warmupSteps: NotRequired[int]
     """First steps, in which the rate rises from 0."""
     weightDecay: NotRequired[float]
+    """Weight decay of the optimizer."""
     seed: NotRequired[int]
+    """Seed of all random numbers of the training."""
     precision: NotRequired[Literal["fp32", "bf16"]]
+    """Number format of weights and activations in the model. Matrix products in fewer bits: layout.kernel.precision."""
     lora: NotRequired[LoraSpecInput]
     """Absent: all weights are trained."""
     packing: NotRequired[SequencePackingInput]
@@ -4061,6 +4357,7 @@ class ValueRange(TypedDict):
 
 class VerificationFinding(TypedDict):
     kind: Literal["damaged", "incomplete", "suspect", "unverifiable"]
+    """What the finding means; the same words as verdict."""
     message: str
     """What is wrong, and with which tensor or file."""
 

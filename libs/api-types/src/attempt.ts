@@ -22,7 +22,7 @@ export const AttemptPrediction = z
     peakBytes: counter.describe('Largest memory of a rank.'),
     gpuType: z.string().max(128).describe('GPU that it was predicted for.'),
     microBatchSize: counter.describe('Samples per forward pass of one rank.'),
-    plannerVersion: z.string().max(64),
+    plannerVersion: z.string().max(64).describe('Version of the planner.'),
   })
   .meta({ id: 'AttemptPrediction' });
 export type AttemptPrediction = z.infer<typeof AttemptPrediction>;
@@ -47,7 +47,7 @@ export const EarlySave = z
       .min(1)
       .describe('Increases within the attempt; ranks ignore a request that they already received.'),
     incarnation: counter.min(1).describe('Incarnation of the ranks that were asked.'),
-    askedAt: timestamp,
+    askedAt: timestamp.describe('When the ranks were asked.'),
     afterStep: counter.describe('Newest step that was known at that time.'),
     why: z.string().max(512).describe('What was observed, in a sentence.'),
     suspicions: z
@@ -60,7 +60,7 @@ export const EarlySave = z
       .describe(
         'Saved: a checkpoint of that step or a later one came. NotSaved: none did in 10 minutes. RanksEnded: they ended before either. Absent: none of these yet.',
       ),
-    savedStep: counter.optional(),
+    savedStep: counter.optional().describe('Step of the checkpoint that came. Absent: none came.'),
   })
   .meta({ id: 'EarlySave' });
 export type EarlySave = z.infer<typeof EarlySave>;
@@ -78,8 +78,8 @@ export type LostWork = z.infer<typeof LostWork>;
 const reason = z.enum(Object.keys(ATTEMPT_REASONS) as [AttemptReason, ...AttemptReason[]]);
 
 const ResumedFrom = z.object({
-  checkpoint: z.string().max(253),
-  step: counter,
+  checkpoint: z.string().max(253).describe('Name of the Checkpoint.'),
+  step: counter.describe('Step at which training went on.'),
   path: z.string().max(1024).optional().describe('Directory inside the claim. Absent: recorded by an earlier release.'),
   manifestSha256: z
     .string()
@@ -97,10 +97,13 @@ const ResumedFrom = z.object({
 /** A suspect checkpoint that is newer than the one that an attempt begins from. */
 export const PassedOverCheckpoint = z
   .object({
-    checkpoint: z.string().max(253),
-    step: counter,
+    checkpoint: z.string().max(253).describe('Name of the Checkpoint.'),
+    step: counter.describe('Its step.'),
     path: z.string().max(1024).describe('Directory inside the claim.'),
-    manifestSha256: z.string().regex(/^[0-9a-f]{64}$/),
+    manifestSha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .describe('SHA-256 of its manifest.'),
     files: z
       .array(z.string().max(256))
       .max(MAX_REREAD_FILES)
@@ -118,7 +121,7 @@ const runMarks = {
     .optional()
     .describe('When a rank first reported that it loaded the checkpoint of resumedFrom. Absent: not reported.'),
   firstStep: z
-    .object({ step: counter, at: timestamp })
+    .object({ step: counter.describe('Number of the step.'), at: timestamp.describe('When it was reported.') })
     .optional()
     .describe('The first reported step, and its time. Absent: none yet, or recorded by an earlier release.'),
   lastStepAt: timestamp
@@ -129,13 +132,13 @@ const runMarks = {
 /** An incarnation that failed and was followed by another one in the same pods. */
 export const EndedIncarnation = z
   .object({
-    incarnation: counter.min(1),
+    incarnation: counter.min(1).describe('Its number in the attempt, from 1.'),
     runningAt: timestamp.optional().describe('When every one of its ranks had been started. Absent: never.'),
     endedAt: timestamp.describe('When its failure was recorded.'),
-    reason,
+    reason: reason.describe('Why it ended.'),
     message: z.string().max(1024).optional().describe('Rank, node and how it ended.'),
-    charged: z.boolean(),
-    lastStep: counter.optional(),
+    charged: z.boolean().describe('Whether the failure was charged to a budget of restarts.'),
+    lastStep: counter.optional().describe('Newest step that it reported. Absent: none.'),
     ...runMarks,
     resumedFrom: ResumedFrom.optional().describe('Checkpoint that it started from. Absent: from scratch.'),
     judgement: FailureJudgement.optional().describe('Absent: recorded by an earlier release.'),
@@ -160,8 +163,12 @@ export const MAX_HELD_CHANGES = 16;
  */
 export const Attempt = z
   .object({
-    epoch: counter,
-    stage: z.enum(['Creating', 'Released', 'Stopping', 'Ended']),
+    epoch: counter.describe('Number of the attempt, from 1.'),
+    stage: z
+      .enum(['Creating', 'Released', 'Stopping', 'Ended'])
+      .describe(
+        'Creating: pods are made behind their scheduling gate. Released: they start. Stopping: the end is recorded. Ended: every pod is terminal or gone.',
+      ),
     placement: z.string().max(253).describe('Name of the Placement object of this attempt.'),
     placementSha256: z
       .string()
@@ -186,8 +193,8 @@ export const Attempt = z
       .max(MAX_ENDED_INCARNATIONS)
       .optional()
       .describe('Earlier incarnations in the same pods, newest last.'),
-    startedAt: timestamp,
-    releasedAt: timestamp.optional(),
+    startedAt: timestamp.describe('When the attempt was recorded, before its first pod.'),
+    releasedAt: timestamp.optional().describe('When every pod existed and the gates were lifted.'),
     runningAt: timestamp
       .optional()
       .describe('When every pod was running; of a later incarnation, when all its ranks had been started.'),
@@ -196,14 +203,14 @@ export const Attempt = z
       .describe('When its end was recorded: a failure seen, a suspend or cancel answered.'),
     endedAt: timestamp.optional().describe('When every pod was terminal, gone or fenced.'),
     heldByFenced: z
-      .array(z.object({ at: timestamp, gpus: counter }))
+      .array(z.object({ at: timestamp.describe('From this time on.'), gpus: counter.describe('GPUs that are held.') }))
       .max(MAX_HELD_CHANGES)
       .optional()
       .describe(
         'GPUs that its fenced pods hold after endedAt, each number from its time on: a pod on a lost node cannot be deleted. Absent: none.',
       ),
-    outcome: z.enum(ATTEMPT_OUTCOMES).optional(),
-    reason: reason.optional(),
+    outcome: z.enum(ATTEMPT_OUTCOMES).optional().describe('How the attempt ended. Absent: it has not ended.'),
+    reason: reason.optional().describe('Why it ended, as a stable name.'),
     message: z
       .string()
       .max(8192)
@@ -228,12 +235,12 @@ export const Attempt = z
       .describe(
         'The one of passedOver that verified. The attempt ended for that, and the next one resumes from it. Absent: none.',
       ),
-    charged: z.boolean().optional(),
+    charged: z.boolean().optional().describe('For a failure: whether it was charged to a budget of restarts.'),
     answer: z
       .enum(['Restart', 'GiveUp'])
       .optional()
       .describe('For a failure: whether a next attempt follows. Decided once, with the budget at that time.'),
-    lastStep: counter.optional(),
+    lastStep: counter.optional().describe('Newest step that it reported. Absent: none.'),
     ...runMarks,
     judgement: FailureJudgement.optional().describe(
       'For a failure: its class, the rule that held, and the resulting action. Absent: recorded by an earlier release.',

@@ -25,10 +25,12 @@ export type AvoidedNodeReason = keyof typeof AVOIDED_NODE_REASONS;
 /** A node that placement of a job avoids, with the reason. */
 export const AvoidedNode = z
   .object({
-    node: z.string().max(253),
-    reason: z.enum(Object.keys(AVOIDED_NODE_REASONS) as [AvoidedNodeReason, ...AvoidedNodeReason[]]),
+    node: z.string().max(253).describe('Name of the node.'),
+    reason: z
+      .enum(Object.keys(AVOIDED_NODE_REASONS) as [AvoidedNodeReason, ...AvoidedNodeReason[]])
+      .describe('Why it is avoided.'),
     epoch: counter.describe('Attempt that found it.'),
-    since: timestamp,
+    since: timestamp.describe('Since when.'),
     bootId: z
       .string()
       .max(128)

@@ -16,7 +16,7 @@ export const MAX_FINDING_CHARACTERS = 256;
 
 const VerificationFinding = z
   .object({
-    kind: z.enum(FINDING_KINDS),
+    kind: z.enum(FINDING_KINDS).describe('What the finding means; the same words as verdict.'),
     message: z.string().max(MAX_FINDING_CHARACTERS).describe('What is wrong, and with which tensor or file.'),
   })
   .meta({ id: 'VerificationFinding' });
@@ -44,7 +44,7 @@ export const CheckpointVerification = z
 export type CheckpointVerification = z.infer<typeof CheckpointVerification>;
 
 const KindTotals = z
-  .object({ tensors: counter, bytes: counter.describe('Of the elements.') })
+  .object({ tensors: counter.describe('Number of tensors.'), bytes: counter.describe('Of the elements.') })
   .meta({ id: 'KindTotals' });
 
 const holds = (what: string) => z.boolean().optional().describe(`Whether it holds ${what}. Absent: unknown.`);
@@ -84,11 +84,11 @@ export const TensorGroup = z
       .describe(
         'Their name with its numbers, such as layers.{0..79}.attention.wq.weight. Not every combination need be there. *: all further tensors, of any dtype and shape.',
       ),
-    tensors: counter,
-    dtype: z.string().max(MAX_CONTENT_NAME_CHARACTERS),
+    tensors: counter.describe('Number of tensors in the group.'),
+    dtype: z.string().max(MAX_CONTENT_NAME_CHARACTERS).describe('Their element type, as PyTorch calls it.'),
     shape: z.array(counter).max(MAX_GROUP_DIMS).describe('Elements along each dim of one tensor.'),
     grid: z.array(counter).max(MAX_GROUP_DIMS).describe('Chunks along each dim of one tensor.'),
-    kind: z.enum(['parameter', 'master', 'moment', 'other']),
+    kind: z.enum(['parameter', 'master', 'moment', 'other']).describe('What they are for; the same words as kinds.'),
   })
   .meta({ id: 'TensorGroup' });
 export type TensorGroup = z.infer<typeof TensorGroup>;
@@ -96,17 +96,17 @@ export type TensorGroup = z.infer<typeof TensorGroup>;
 /** What a checkpoint holds, as its files say. */
 export const CheckpointContents = z
   .object({
-    tensors: counter,
+    tensors: counter.describe('Number of tensors.'),
     chunks: counter.describe('Boxes of tensors, each stored as one item.'),
     objects: counter.describe('Anything but tensors, such as the state of a data loader.'),
     bytes: counter.describe('Of the elements of all tensors, and of stored objects.'),
     dtypes: numbersByName(MAX_DTYPES).describe('Number of tensors by dtype, as PyTorch calls it.'),
     kinds: z
       .object({
-        parameter: KindTotals.optional(),
+        parameter: KindTotals.optional().describe('Weights of the model.'),
         master: KindTotals.optional().describe('Copies in float32 of parameters that train in fewer bits.'),
         moment: KindTotals.optional().describe('Running means of the optimizer.'),
-        other: KindTotals.optional(),
+        other: KindTotals.optional().describe('Tensors of none of these kinds.'),
       })
       .describe('Tensors by what they are for; kinds without tensors are absent.')
       .meta({ id: 'ContentsByKind' }),
@@ -117,7 +117,8 @@ export const CheckpointContents = z
         dataLoader: holds('the position of the data loader'),
         scheduler: holds('the state of the learning-rate scheduler'),
       })
-      .meta({ id: 'CheckpointHolds' }),
+      .meta({ id: 'CheckpointHolds' })
+      .describe('Which states of the training it holds.'),
     isResumable: z
       .boolean()
       .describe(
@@ -129,7 +130,7 @@ export const CheckpointContents = z
       .describe('SHA-256 of names, dtypes, shapes and boxes: checkpoints with the same one are divided alike.'),
     format: z.string().max(64).optional().describe('On-disk format. Absent: recorded by an earlier release.'),
     step: counter.optional().describe('Step that the files name.'),
-    engineRelease: z.string().max(64).optional(),
+    engineRelease: z.string().max(64).optional().describe('Release of the engine that saved it, as the files name it.'),
     optimizerSharding: z
       .string()
       .max(64)
@@ -157,8 +158,8 @@ export type CheckpointContents = z.infer<typeof CheckpointContents>;
 /** The files of a checkpoint that no job saved. */
 export const CheckpointFileList = z
   .object({
-    count: counter,
-    bytes: counter,
+    count: counter.describe('Number of files.'),
+    bytes: counter.describe('Their bytes.'),
     sha256: z
       .string()
       .regex(/^[0-9a-f]{64}$/)

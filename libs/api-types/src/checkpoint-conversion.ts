@@ -16,8 +16,8 @@ export const ConvertedFrom = z
     checkpoint: z.string().max(253).describe('Its Checkpoint.'),
     uid: z.string().max(64).describe('UID of that Checkpoint.'),
     jobName: z.string().max(63).describe('Job that saved it.'),
-    jobUid: z.string().max(64),
-    step: counter,
+    jobUid: z.string().max(64).describe('UID of that job.'),
+    step: counter.describe('Step of that save.'),
     kind,
   })
   .meta({ id: 'ConvertedFrom' });
@@ -40,8 +40,8 @@ export const CheckpointConversion = z
       .max(512)
       .optional()
       .describe('Why it failed, or why it cannot go on now, as a clause without a full stop.'),
-    readBytes: counter.optional(),
-    writtenBytes: counter.optional(),
+    readBytes: counter.optional().describe('Bytes that the conversion read.'),
+    writtenBytes: counter.optional().describe('Bytes that it wrote.'),
     seconds: z.number().min(0).optional().describe('Time that the converter took.'),
   })
   .meta({ id: 'CheckpointConversion' });

@@ -13,11 +13,15 @@ import { counter } from './status-fields.ts';
 export const CHECKPOINT_FAULT_KINDS = ['ContentDiffers', 'FileUnreadable', 'MountBroken'] as const;
 
 const fields = {
-  kind: z.enum(CHECKPOINT_FAULT_KINDS),
+  kind: z
+    .enum(CHECKPOINT_FAULT_KINDS)
+    .describe(
+      'ContentDiffers: other bytes than were saved. FileUnreadable: the file cannot be read though its mount works. MountBroken: nothing around it can be read.',
+    ),
   path: z.string().max(256).describe('File or directory, as the container sees it; of a long path the end.'),
   errno: z.string().max(32).optional().describe('What the system answered, e.g. EIO, ESTALE, ENOENT.'),
   expected: z.string().max(128).optional().describe('Size or SHA-256 from the manifest or the Checkpoint.'),
-  found: z.string().max(128).optional(),
+  found: z.string().max(128).optional().describe('What was found instead.'),
 };
 
 /** As a launcher or an engine saw it. */
@@ -26,13 +30,17 @@ export type CheckpointFault = z.infer<typeof CheckpointFault>;
 
 /** As an attempt records it: seen from this node. */
 export const CheckpointFaultOnNode = z
-  .object({ node: z.string().max(253), ...fields })
+  .object({ node: z.string().max(253).describe('Node that found it.'), ...fields })
   .meta({ id: 'CheckpointFaultOnNode' });
 export type CheckpointFaultOnNode = z.infer<typeof CheckpointFaultOnNode>;
 
 /** As a Checkpoint keeps it: seen in this attempt. */
 export const CheckpointEvidence = z
-  .object({ epoch: counter.describe('Attempt that found it.'), node: z.string().max(253), ...fields })
+  .object({
+    epoch: counter.describe('Attempt that found it.'),
+    node: z.string().max(253).describe('Node that found it.'),
+    ...fields,
+  })
   .meta({ id: 'CheckpointEvidence' });
 export type CheckpointEvidence = z.infer<typeof CheckpointEvidence>;
 

@@ -37,12 +37,13 @@ export const CheckpointResourceSpec = z
       dataParallelDegree: 1,
     }).describe('Layout it was saved at. Of an adopted checkpoint, one rank means that it is not known.'),
     format: z.string().max(64).default('').describe('On-disk format, e.g. torch_dcp. Empty: an adopted checkpoint.'),
-    bytes: counter.default(0),
-    files: counter.default(0),
+    bytes: counter.default(0).describe('Bytes of its files. 0: an adopted checkpoint.'),
+    files: counter.default(0).describe('Number of its files. 0: an adopted checkpoint.'),
     manifestSha256: z
       .string()
       .regex(/^[0-9a-f]{64}$/)
-      .default(NO_MANIFEST),
+      .default(NO_MANIFEST)
+      .describe('SHA-256 of its manifest. Only zeros: it has none.'),
     convertedFrom: ConvertedFrom.optional().describe(
       'The save that Coxswain converted to make this one. Its other fields are those of an adopted checkpoint, so that the release before resumes from it only if a user names it. Absent: it was not converted.',
     ),
@@ -107,7 +108,7 @@ export type CheckpointSuspicion = z.infer<typeof CheckpointSuspicion>;
 /** What retention decided about a checkpoint. */
 const RetentionDecision = z
   .object({
-    action: z.enum(['Keep', 'Delete']),
+    action: z.enum(['Keep', 'Delete']).describe('Whether the save stays.'),
     because: z.string().max(512).describe('Why, in a sentence.'),
     whenJobIsDeleted: z
       .enum(['Delete'])
@@ -119,7 +120,7 @@ const RetentionDecision = z
 /** A deletion that retention ordered. */
 export const CheckpointDeletion = z
   .object({
-    orderedAt: timestamp,
+    orderedAt: timestamp.describe('When retention ordered it.'),
     startedAt: timestamp
       .optional()
       .describe(
@@ -142,7 +143,7 @@ export const CheckpointResourceStatus = z
       .describe(
         'Complete: the manifest verified when it was saved, or a verification read an adopted checkpoint. Unverified: no verification could read an adopted checkpoint yet, and no job resumes from it. Damaged: two nodes found other content; used again only if a user names it in spec.resumeFrom, and Complete again once ranks have trained from it.',
       ),
-    message: z.string().max(4096).optional(),
+    message: z.string().max(4096).optional().describe('Details of the state, in sentences.'),
     condemnation: z
       .object({
         by: z
@@ -166,7 +167,7 @@ export const CheckpointResourceStatus = z
       'It is being deleted, files first. It stands beside state Damaged, so that no release resumes from it.',
     ),
     absent: z
-      .object({ since: timestamp })
+      .object({ since: timestamp.describe('When a worker first did not find its files.') })
       .optional()
       .describe(
         'A worker did not find its files, although storage could be read: an engine or a user deleted them. That is no damage.',
@@ -189,7 +190,7 @@ export const UnrecordedCheckpoint = z
   .object({
     name: z.string().max(253).describe('Of the Checkpoint object that is to be made.'),
     // Without the rule that it never changes: CEL cannot match the entries of this list.
-    spec: z.object(CheckpointResourceSpec.shape),
+    spec: z.object(CheckpointResourceSpec.shape).describe('Spec of that object.'),
     refusal: z.string().max(1024).describe('Answer of the API server.'),
   })
   .meta({ id: 'UnrecordedCheckpoint' });

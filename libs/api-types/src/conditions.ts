@@ -173,11 +173,15 @@ export type ReasonOf<T extends ConditionType> = Extract<keyof (typeof CONDITION_
 /** A condition in the status of a TrainingJob. */
 export const Condition = z
   .object({
-    type: z.string().max(64),
-    status: z.enum(['True', 'False', 'Unknown']),
-    reason: z.string().min(1).max(128),
-    message: z.string().max(32_768),
-    observedGeneration: z.int().min(0).max(Number.MAX_SAFE_INTEGER),
+    type: z.string().max(64).describe('Type of the condition, in CamelCase.'),
+    status: z.enum(['True', 'False', 'Unknown']).describe('Whether the condition holds.'),
+    reason: z.string().min(1).max(128).describe('Stable name of the fact behind it, for machines.'),
+    message: z.string().max(32_768).describe('One sentence for people.'),
+    observedGeneration: z
+      .int()
+      .min(0)
+      .max(Number.MAX_SAFE_INTEGER)
+      .describe('metadata.generation that the condition is about.'),
     lastTransitionTime: z.string().meta({ format: 'date-time' }).describe('When status changed last.'),
   })
   .meta({ id: 'Condition' });

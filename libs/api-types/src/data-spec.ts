@@ -42,14 +42,19 @@ export const DataSpec = z
         'text: bytes as they are. jsonl: an object with a text in each line. indexed: tokens as Megatron-LM’s .bin and .idx. hf: a data set of Hugging Face, saved to disk. mock: random tokens. Absent: what the engine reads.',
       ),
     split: z
-      .strictObject({ train: part, validation: part.default(0), test: part.default(0) })
+      .strictObject({
+        train: part.describe('Share of the data for training.'),
+        validation: part.default(0).describe('Share for validation.'),
+        test: part.default(0).describe('Share for tests.'),
+      })
       .meta({ id: 'DataSplit' })
       .optional()
       .describe('Proportions, such as 98, 2 and 0. Absent: all data is for training.'),
     tokenizer: z
       .strictObject({ path: RelativePath.describe('File or directory inside the claim of the data.') })
       .meta({ id: 'TokenizerSpec' })
-      .optional(),
+      .optional()
+      .describe('Tokenizer for data that is text. Absent: the choice of the engine.'),
   })
   .meta({
     id: 'DataSpec',

@@ -7,7 +7,10 @@ import { ENGINE_CHECKPOINTS, RANK_STARTERS, STEP_LINES } from './engine-run.ts';
 import { EnvName } from './field-names.ts';
 import { SecretFiles, SecretVariables } from './secret-references.ts';
 
-const EnvVar = z.strictObject({ name: EnvName, value: z.string().max(4096) });
+const EnvVar = z.strictObject({
+  name: EnvName.describe('Name of the variable.'),
+  value: z.string().max(4096).describe('Its value.'),
+});
 /** Fields of an engine without the rules between them. */
 export const EngineFields = z.strictObject({
   name: z

@@ -11,7 +11,7 @@ export type EndBasis = (typeof END_BASES)[number];
 export const ExpectedStart = z
   .object({
     at: timestamp.describe('When the held nodes are expected to be free.'),
-    earliest: timestamp.optional(),
+    earliest: timestamp.optional().describe('With latest the interval of the expected start.'),
     latest: timestamp.optional().describe('Absent: the end of a job on these nodes is not known.'),
     restsOn: z
       .enum(END_BASES)

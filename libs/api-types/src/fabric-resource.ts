@@ -67,7 +67,7 @@ const FabricOverride = z
       .describe('Switches above these nodes, nearest first: leaf, spine, core.'),
     nicType: name.optional().describe('infiniband, roce, ethernet, efa, ...'),
     nicSpeedGbps: z.int().min(1).max(100_000).optional().describe('Of one NIC.'),
-    nicCount: z.int().min(1).max(32).optional(),
+    nicCount: z.int().min(1).max(32).optional().describe('NICs of one node.'),
     gpuType: name.optional().describe('As libs/planner or the labels spell it, such as h100.'),
   })
   .refine(selectsNodes, SELECTS_NODES.message)
@@ -181,22 +181,34 @@ export type FabricSpec = z.infer<typeof FabricSpec>;
 export const FabricStatus = z
   .object({
     nodes: count.describe('Nodes with GPUs.'),
-    gpus: count,
+    gpus: count.describe('GPUs of these nodes.'),
     freeGpus: count
       .optional()
       .describe(
         'GPUs of usable nodes that neither pods nor placements hold. Absent: an earlier release wrote the status.',
       ),
     gpuTypes: z
-      .array(z.object({ type: z.string().max(128), total: count, free: count }))
+      .array(
+        z.object({
+          type: z.string().max(128).describe('Type of GPU.'),
+          total: count.describe('GPUs of this type.'),
+          free: count.describe('Those that neither pods nor placements hold.'),
+        }),
+      )
       .max(MAX_LISTED)
       .meta({ 'x-kubernetes-list-type': 'atomic' })
       .optional()
       .describe('The same by type of GPU, as labels spell it; most GPUs first.'),
     nvlinkDomains: count.describe('NVLink domains of more than one node.'),
-    islandCount: count,
+    islandCount: count.describe('Islands: sets of nodes whose NICs reach each other.'),
     islands: z
-      .array(z.object({ name: z.string().max(512), nodes: count, gpus: count }))
+      .array(
+        z.object({
+          name: z.string().max(512).describe('Name of the island, from labels or overrides.'),
+          nodes: count.describe('Its nodes with GPUs.'),
+          gpus: count.describe('Their GPUs.'),
+        }),
+      )
       .max(MAX_LISTED)
       .meta({ 'x-kubernetes-list-type': 'atomic' })
       .describe('The largest ones.'),
@@ -207,16 +219,26 @@ export const FabricStatus = z
       .describe('Number of switches in each tier, nearest first; zone and region count as tiers.'),
     nodesWithoutSwitches: count.describe('Nodes without a switch label or override.'),
     sources: z
-      .array(z.object({ fact: z.string().max(64), key: z.string().max(384), nodes: count }))
+      .array(
+        z.object({
+          fact: z.string().max(64).describe('Fact of a node, such as island or nvlinkDomain.'),
+          key: z.string().max(384).describe('Label, attribute or resource that has it.'),
+          nodes: count.describe('Nodes on which it was found.'),
+        }),
+      )
       .max(MAX_LISTED)
       .meta({ 'x-kubernetes-list-type': 'atomic' })
       .describe('Label, DRA attribute or device resource that each fact comes from, and the number of nodes.'),
     problems: z
       .array(
         z.object({
-          kind: z.string().max(64),
-          nodes: z.array(z.string().max(253)).max(8).meta({ 'x-kubernetes-list-type': 'atomic' }),
-          message: z.string().max(4_096),
+          kind: z.string().max(64).describe('Kind of the contradiction.'),
+          nodes: z
+            .array(z.string().max(253))
+            .max(8)
+            .meta({ 'x-kubernetes-list-type': 'atomic' })
+            .describe('Some of the nodes that it concerns.'),
+          message: z.string().max(4_096).describe('What contradicts what, and what to do.'),
         }),
       )
       .max(MAX_PROBLEMS)

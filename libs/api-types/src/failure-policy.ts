@@ -34,8 +34,13 @@ const LogPattern = z
 
 const ExitCodes = z
   .strictObject({
-    operator: z.enum(['In', 'NotIn']),
-    values: z.array(z.int().min(1).max(255)).min(1).max(64).meta({ 'x-kubernetes-list-type': 'set' }),
+    operator: z.enum(['In', 'NotIn']).describe('In: one of the values. NotIn: none of them, and not 0.'),
+    values: z
+      .array(z.int().min(1).max(255))
+      .min(1)
+      .max(64)
+      .meta({ 'x-kubernetes-list-type': 'set' })
+      .describe('Exit codes.'),
   })
   .meta({ id: 'FailureExitCodes' });
 
@@ -91,8 +96,12 @@ export type FailureRule = z.infer<typeof FailureRule>;
 /** Number of failures that one blame may cause before the job fails. */
 export const FailureBudget = z
   .strictObject({
-    blame: z.enum(CRASH_BLAMES),
-    maxRestarts: z.int().min(0).max(MAX_BUDGET),
+    blame: z.enum(CRASH_BLAMES).describe('What the crash class of a failure blames.'),
+    maxRestarts: z
+      .int()
+      .min(0)
+      .max(MAX_BUDGET)
+      .describe('Restarts after failures with this blame. One more ends the job.'),
     windowSeconds: z
       .int()
       .min(60)

@@ -11,9 +11,9 @@ export const GIVE_UPS = ['RestartsExhausted', 'NoProgress', 'SameTraceback', 'Fa
 export const FailureJudgement = z
   .object({
     rule: z.string().max(63).describe('First rule that holds.'),
-    action: z.enum(Object.keys(FAILURE_ACTIONS) as [FailureAction, ...FailureAction[]]),
-    class: z.enum(Object.keys(CRASH_CLASSES) as [CrashClass, ...CrashClass[]]),
-    blame: z.enum(CRASH_BLAMES),
+    action: z.enum(Object.keys(FAILURE_ACTIONS) as [FailureAction, ...FailureAction[]]).describe('What the rule does.'),
+    class: z.enum(Object.keys(CRASH_CLASSES) as [CrashClass, ...CrashClass[]]).describe('Crash class of the failure.'),
+    blame: z.enum(CRASH_BLAMES).describe('What the crash class blames.'),
     budget: z.enum(CRASH_BLAMES).optional().describe('Which budget of the failure policy paid. Absent: none.'),
     delayMs: counter.optional().describe('Delay before the restart. Absent: the value of restartPolicy.delaySeconds.'),
     givenUp: z.enum(GIVE_UPS).optional().describe('Reason for which no restart follows.'),
@@ -36,8 +36,8 @@ export const FailureTally = z
     spent: z
       .array(
         z.object({
-          blame: z.enum(CRASH_BLAMES),
-          total: counter,
+          blame: z.enum(CRASH_BLAMES).describe('What the crash class blames.'),
+          total: counter.describe('Failures that were charged to this budget.'),
           times: z.array(timestamp).max(MAX_BUDGET).describe('Of the newest, oldest first.'),
         }),
       )
@@ -46,8 +46,8 @@ export const FailureTally = z
       .describe('Failures that were charged to the budgets of the failure policy.'),
     traceback: z
       .object({
-        fingerprint: z.string().max(512),
-        times: counter.min(1),
+        fingerprint: z.string().max(512).describe('The last frames of the traceback, without numbers.'),
+        times: counter.min(1).describe('How often the program failed so in a row.'),
         nodes: z
           .array(z.string().max(253))
           .max(2)

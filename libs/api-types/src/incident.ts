@@ -66,11 +66,11 @@ const MAX_NAME = 64;
 /** What a rank reported last of itself. */
 export const RankOperation = z
   .object({
-    rank: counter,
-    phase: z.enum(RANK_PHASES),
+    rank: counter.describe('Global rank.'),
+    phase: z.enum(RANK_PHASES).describe('What the rank does.'),
     step: counter.optional().describe('Last that was complete. Absent: none.'),
     operation: z.string().max(32).optional().describe('In which it waits. Absent: it waits in no group.'),
-    group: z.string().max(MAX_NAME).optional(),
+    group: z.string().max(MAX_NAME).optional().describe('Group of ranks in which it waits.'),
     sequence: counter.optional().describe('Number of that operation in its group.'),
     forMs: milliseconds.describe('For how long, by the clock of the rank.'),
   })
@@ -79,7 +79,10 @@ export type RankOperation = z.infer<typeof RankOperation>;
 
 /** One piece of evidence for an incident. */
 export const IncidentEvidence = z
-  .object({ name: z.string().max(MAX_NAME), value: z.string().max(256) })
+  .object({
+    name: z.string().max(MAX_NAME).describe('What was measured or observed.'),
+    value: z.string().max(256).describe('Its value, with its unit.'),
+  })
   .meta({ id: 'IncidentEvidence' });
 export type IncidentEvidence = z.infer<typeof IncidentEvidence>;
 
@@ -94,10 +97,10 @@ export const Incident = z
       .max(96)
       .regex(/^[A-Za-z0-9]+(?:[.-][A-Za-z0-9]+)*$/)
       .describe('Of this job: the run and what was noticed of it, such as `2.1` or `2.1-slowRank-r3`.'),
-    kind: z.enum(keysOf(INCIDENT_KINDS)),
-    epoch: counter,
-    incarnation: counter.min(1),
-    noticedAt: timestamp,
+    kind: z.enum(keysOf(INCIDENT_KINDS)).describe('What kind of trouble it is.'),
+    epoch: counter.describe('Attempt in which it was observed.'),
+    incarnation: counter.min(1).describe('Incarnation of the ranks in that attempt.'),
+    noticedAt: timestamp.describe('When it was noticed.'),
     since: timestamp
       .optional()
       .describe('When the newest step before it was recorded, or the wait began. Absent: unknown.'),
@@ -112,8 +115,11 @@ export const Incident = z
     gpu: counter
       .optional()
       .describe('Index of that rank in its pod, which is the index of its GPU where the pod has all GPUs of its node.'),
-    class: z.enum(Object.keys(CRASH_CLASSES) as [CrashClass, ...CrashClass[]]).optional(),
-    blame: z.enum(CRASH_BLAMES).optional(),
+    class: z
+      .enum(Object.keys(CRASH_CLASSES) as [CrashClass, ...CrashClass[]])
+      .optional()
+      .describe('Crash class, for a crash.'),
+    blame: z.enum(CRASH_BLAMES).optional().describe('What caused it. Absent: not judged.'),
     evidence: z.array(IncidentEvidence).max(MAX_INCIDENT_EVIDENCE).optional().describe('Evidence for the incident.'),
     operations: z
       .array(RankOperation)
@@ -124,9 +130,9 @@ export const Incident = z
     step: counter.optional().describe('Last known step of the incarnation. Absent: it completed none.'),
     stepMs: milliseconds.optional().describe('Mean time of its steps, if at least two were reported.'),
     costMsPerStep: milliseconds.optional().describe('Time that it adds to each step, if the detector estimates it.'),
-    action: z.enum(keysOf(INCIDENT_ACTIONS)),
+    action: z.enum(keysOf(INCIDENT_ACTIONS)).describe('What Coxswain did.'),
     outcome: z.enum(keysOf(INCIDENT_OUTCOMES)).optional().describe('Absent: the incident is still open.'),
-    closedAt: timestamp.optional(),
+    closedAt: timestamp.optional().describe('When it was over. Absent: it is still open.'),
     redoneSteps: counter.optional().describe('Steps that had to be trained again.'),
     lostMs: counter
       .optional()

@@ -25,7 +25,7 @@ export const MAX_CLAIM_VICTIMS = 64;
 export const ClaimVictim = z
   .object({
     name: z.string().max(253).optional().describe(`Its name. ${OTHER_NAMESPACE}`),
-    uid,
+    uid: uid.describe('Its UID.'),
     epoch: counter.describe('Its attempt that makes room. A later attempt of the job is not asked.'),
     wayOut,
     priceGpuSeconds: gpuSeconds.describe('Expected loss of GPU time: the save, the restart, and steps without a save.'),
@@ -66,7 +66,9 @@ export const JobClaim = z
   .object({
     epoch: counter.min(1).describe('Number of the attempt that the nodes are for. It identifies the claim.'),
     generation: counter.describe('metadata.generation of the job when the claim was made.'),
-    state: z.enum(['Recorded', 'Asking', 'Ended']),
+    state: z
+      .enum(['Recorded', 'Asking', 'Ended'])
+      .describe('Recorded: written down, and no job was asked. Asking: jobs make room. Ended: over without a start.'),
     placement: z.string().max(253).describe('Name of the Placement object with the nodes.'),
     placementSha256: z
       .string()
@@ -76,16 +78,16 @@ export const JobClaim = z
     gainGpuSeconds: gpuSeconds
       .optional()
       .describe('Waiting time that the claim saves, times the GPUs of the job. Absent: unknown.'),
-    recordedAt: timestamp,
+    recordedAt: timestamp.describe('When the claim was recorded.'),
     expiresAfterSeconds: counter
       .min(1)
       .describe('The claim ends that long after recordedAt if the job has not started.'),
     askedAt: timestamp.optional().describe('Since when victims are asked. Absent: they are not.'),
     end: z
       .object({
-        at: timestamp,
-        reason: z.enum(Object.keys(CLAIM_ENDS) as [ClaimEnd, ...ClaimEnd[]]),
-        message: z.string().max(512),
+        at: timestamp.describe('When it ended.'),
+        reason: z.enum(Object.keys(CLAIM_ENDS) as [ClaimEnd, ...ClaimEnd[]]).describe('Why it ended.'),
+        message: z.string().max(512).describe('Why, in a sentence.'),
       })
       .optional()
       .describe('How the claim ended without a start. Absent: it stands.'),

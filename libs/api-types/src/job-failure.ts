@@ -13,9 +13,14 @@ export const MAX_CAUSE_LINE_CHARACTERS = 300;
 export const FailureOrigin = z
   .object({
     rank: counter.optional().describe('Rank that failed first. Absent: no rank is known.'),
-    pod: z.string().max(253).optional(),
+    pod: z.string().max(253).optional().describe('Pod of that rank.'),
     node: z.string().max(253).optional().describe('Node of that pod, whether or not the node is to blame.'),
-    exitCode: z.int().min(0).max(65_535).optional(),
+    exitCode: z
+      .int()
+      .min(0)
+      .max(65_535)
+      .optional()
+      .describe('Exit code of the process. Absent: unknown, or a signal ended it.'),
     signal: z.string().max(32).optional().describe('Signal that ended the process. Absent: none.'),
   })
   .meta({ id: 'FailureOrigin' });

@@ -13,7 +13,7 @@ export const JobPlan = z
     chosenBy: z
       .enum(['Planner', 'User'])
       .describe('Planner: spec.gpus asked for a layout. User: spec.layout is predicted.'),
-    gpus: counter,
+    gpus: counter.describe('GPUs that the layout is for.'),
     runtime: z
       .string()
       .max(320)
@@ -21,18 +21,23 @@ export const JobPlan = z
       .describe('Whose nodes it was made for, such as "ClusterTrainingRuntime efa". Absent: the job named none.'),
     fabric: z.string().max(1024).describe('Facts of the cluster that the planner used.'),
     layout: ParallelLayout.optional().describe('Layout that the job runs on. Absent: rejected.'),
-    microBatchSize: counter.optional(),
-    predictedStepMs: milliseconds.optional(),
+    microBatchSize: counter.optional().describe('Samples per forward pass of one rank.'),
+    predictedStepMs: milliseconds.optional().describe('Predicted time of one step, in milliseconds.'),
     predictedStepLowMs: milliseconds
       .optional()
       .describe(
         'With predictedStepHighMs the 80 % interval of the step time, from errors on published runs that were left out of the fit.',
       ),
-    predictedStepHighMs: milliseconds.optional(),
-    predictedPeakBytes: counter.optional(),
-    gpuType: z.string().max(128).optional(),
+    predictedStepHighMs: milliseconds.optional().describe('Upper end of that interval.'),
+    predictedPeakBytes: counter.optional().describe('Predicted largest memory of a rank.'),
+    gpuType: z.string().max(128).optional().describe('GPU that it was predicted for.'),
     stageGpus: z
-      .array(z.object({ stages: counter, gpuType: z.string().max(128) }))
+      .array(
+        z.object({
+          stages: counter.describe('Number of consecutive stages.'),
+          gpuType: z.string().max(128).describe('GPU that they are cut for.'),
+        }),
+      )
       .max(64)
       .optional()
       .describe(
@@ -49,10 +54,10 @@ export const JobPlan = z
     runnersUp: z
       .array(
         z.object({
-          layout: z.string().max(256),
-          microBatchSize: counter,
-          predictedStepMs: milliseconds,
-          predictedPeakBytes: counter,
+          layout: z.string().max(256).describe('The layout in short, such as tp4 x pp2 x dp8.'),
+          microBatchSize: counter.describe('Samples per forward pass of one rank.'),
+          predictedStepMs: milliseconds.describe('Predicted time of one step, in milliseconds.'),
+          predictedPeakBytes: counter.describe('Predicted largest memory of a rank.'),
         }),
       )
       .max(5)
@@ -66,8 +71,8 @@ export const JobPlan = z
     noLayoutFor: counter
       .optional()
       .describe('Fewest GPUs for which the planner has since found no layout. Absent: none.'),
-    plannerVersion: z.string().max(64),
-    plannedAt: timestamp,
+    plannerVersion: z.string().max(64).describe('Version of the planner.'),
+    plannedAt: timestamp.describe('When the planner answered.'),
   })
   .meta({ id: 'JobPlan' });
 export type JobPlan = z.infer<typeof JobPlan>;

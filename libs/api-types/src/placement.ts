@@ -17,9 +17,9 @@ const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
  */
 export const PlacementSpec = z
   .strictObject({
-    jobName: z.string().max(63),
-    jobUid: z.string().max(64),
-    epoch: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
+    jobName: z.string().max(63).describe('Job of the attempt.'),
+    jobUid: z.string().max(64).describe('UID of that job.'),
+    epoch: z.int().min(1).max(Number.MAX_SAFE_INTEGER).describe('Number of the attempt.'),
     layout: ParallelLayout,
     microBatchSize: z.int().min(1).max(65_536).optional().describe('Absent: the value of the job.'),
     saveEverySteps: z
@@ -28,7 +28,7 @@ export const PlacementSpec = z
       .max(1_000_000_000)
       .optional()
       .describe('Absent: the value of checkpoint.everySteps of the job.'),
-    worldSize: z.int().min(1).max(MAX_WORLD_SIZE),
+    worldSize: z.int().min(1).max(MAX_WORLD_SIZE).describe('Ranks of the gang.'),
     ranksPerPod: z
       .int()
       .min(1)
@@ -43,7 +43,13 @@ export const PlacementSpec = z
         'Global ranks of each pod, by its index, as ranges: 0-7, or 0-3,8-11. Absent: recorded by an earlier release; `ranksPerPod` applies.',
     }),
     kept: z
-      .array(z.strictObject({ podIndex: counter, name: z.string().max(253), uid: z.string().max(64) }))
+      .array(
+        z.strictObject({
+          podIndex: counter.describe('Index of the pod.'),
+          name: z.string().max(253).describe('Its name.'),
+          uid: z.string().max(64).describe('Its UID.'),
+        }),
+      )
       .max(MAX_WORLD_SIZE)
       .optional()
       .meta({
@@ -51,7 +57,12 @@ export const PlacementSpec = z
         description:
           'Pods that an earlier attempt created and that this one keeps; their names contain the number of that attempt. Reserved; always absent.',
       }),
-    nodes: z.array(z.string().max(253)).min(1).max(MAX_WORLD_SIZE).meta({ 'x-kubernetes-list-type': 'atomic' }),
+    nodes: z
+      .array(z.string().max(253))
+      .min(1)
+      .max(MAX_WORLD_SIZE)
+      .meta({ 'x-kubernetes-list-type': 'atomic' })
+      .describe('Node of each pod, by its index.'),
     nicClasses: z.array(z.string().max(63)).max(MAX_WORLD_SIZE).optional().meta({
       'x-kubernetes-list-type': 'atomic',
       description:
@@ -65,10 +76,13 @@ export const PlacementSpec = z
       ),
     resume: z
       .strictObject({
-        checkpoint: z.string().max(253),
-        step: counter,
-        path: z.string().max(1024),
-        manifestSha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits'),
+        checkpoint: z.string().max(253).describe('Name of the Checkpoint.'),
+        step: counter.describe('Step at which training goes on.'),
+        path: z.string().max(1024).describe('Directory inside the claim or the bucket.'),
+        manifestSha256: z
+          .string()
+          .regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits')
+          .describe('SHA-256 of the manifest of the checkpoint.'),
         claimName: z.string().max(63).optional().describe('Claim of an adopted checkpoint. Absent: that of the job.'),
         filesSha256: z
           .string()

@@ -41,10 +41,10 @@ const word = z.string().max(64);
 
 /** Facts that one pod reports of itself. An absent field could not be determined. */
 export const PreflightFacts = z.strictObject({
-  python: word.optional(),
-  torch: word.optional(),
-  cuda: word.optional(),
-  nccl: word.optional(),
+  python: word.optional().describe('Version of Python.'),
+  torch: word.optional().describe('Version of PyTorch.'),
+  cuda: word.optional().describe('Version of CUDA.'),
+  nccl: word.optional().describe('Version of NCCL.'),
   driver: word.optional(),
   /** Of the names and versions of the Python packages that the image holds. */
   packagesSha256: z
@@ -115,10 +115,10 @@ export type AttemptPreflight = z.infer<typeof AttemptPreflight>;
 export const Fingerprint = z
   .object({
     image: z.string().max(512).optional().describe('As the job or its runtime names it.'),
-    python: word.optional(),
-    torch: word.optional(),
-    cuda: word.optional(),
-    nccl: word.optional(),
+    python: word.optional().describe('Version of Python.'),
+    torch: word.optional().describe('Version of PyTorch.'),
+    cuda: word.optional().describe('Version of CUDA.'),
+    nccl: word.optional().describe('Version of NCCL.'),
     driver: word.optional().describe('Of NVIDIA.'),
     packagesSha256: word.optional().describe('Of the names and versions of all Python packages of the image.'),
   })

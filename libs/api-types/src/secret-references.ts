@@ -27,7 +27,12 @@ const IsOptional = z
   .default(false)
   .describe('true: pods start without it where the Secret or the key is missing. false: they wait for it.');
 
-const SecretVariable = z.strictObject({ name: EnvName, secret: SecretName, key: SecretKey, optional: IsOptional });
+const SecretVariable = z.strictObject({
+  name: EnvName.describe('Name of the variable.'),
+  secret: SecretName,
+  key: SecretKey,
+  optional: IsOptional,
+});
 const SecretFile = z.strictObject({ secret: SecretName, key: SecretKey, optional: IsOptional });
 /** A key of a Secret as a variable of every rank. */
 export type SecretVariable = z.infer<typeof SecretVariable>;

@@ -31,7 +31,7 @@ export const CheckpointSpec = z
     path: RelativePath.default('').describe(
       'Directory inside the claim, or below the prefix of the bucket; each attempt saves into its own directory below it.',
     ),
-    everySteps: z.int().min(1).max(1_000_000_000).default(100),
+    everySteps: z.int().min(1).max(1_000_000_000).default(100).describe('Steps between two saves.'),
     interval: z
       .enum(['Steps', 'Auto'])
       .optional()
@@ -65,8 +65,8 @@ export const ResourcesSpec = z
       .max(MAX_RANKS_PER_POD)
       .optional()
       .describe('Ranks per pod; default: as many as the nodes have GPUs, at most the world size.'),
-    cpuPerGpu: CpuQuantity.optional(),
-    memoryPerGpu: MemoryQuantity.optional(),
+    cpuPerGpu: CpuQuantity.optional().describe('CPU for each GPU of a pod. Absent: no request.'),
+    memoryPerGpu: MemoryQuantity.optional().describe('Memory for each GPU of a pod. Absent: no request.'),
     acrossIslands: z
       .enum(['Never', 'Pipeline', 'Sockets'])
       .optional()
@@ -175,13 +175,13 @@ const TOO_MANY_STEPS = `training.tokens come to more than ${MAX_STEPS} steps; gi
 /** What a user asks for. The layout's rules that need the model are checked by `layoutViolations` (API, operator) and by CEL (API server). */
 export const TrainingJobSpec = z
   .strictObject({
-    engine: EngineSpec,
+    engine: EngineSpec.describe('The program that trains, and its image.'),
     runtimeRef: RuntimeRef.optional().describe(
       'Runtime that adds devices, networks, sidecars and node selection to the pods. Absent: nothing is added.',
     ),
     model: ModelSpec.optional().describe('Required by engine reference.'),
     training: TrainingSpec.optional().describe('Required by engine reference.'),
-    data: DataSpec.optional(),
+    data: DataSpec.optional().describe('Training data. Absent: the program finds its own.'),
     initialWeights: InitialWeights.optional().describe(
       'Initial weights of the first attempt, if there is no checkpoint yet. Absent: random numbers.',
     ),
@@ -221,7 +221,7 @@ export const TrainingJobSpec = z
       .describe(
         'How long one run of the job may hold GPUs, summed over its attempts. Time in which the job waits or is suspended does not count, and a job that is resumed after spec.suspend starts at 0. The job is announced the end, asked to save in time, and then ends as Failed with reason MaxRuntimeReached. It can change at any time. Absent: no limit.',
       ),
-    resources: ResourcesSpec.default({}),
+    resources: ResourcesSpec.default({}).describe('What pods ask for, and where the gang may be placed.'),
     checkpoint: CheckpointSpec.optional().describe('Absent: nothing is saved and a restart begins from scratch.'),
     expects: z
       .enum(['Training', 'Nothing'])
@@ -235,7 +235,9 @@ export const TrainingJobSpec = z
     preflight: PreflightSpec.optional().describe(
       'Preflight of a gang before its first rank starts. Coxswain avoids a node that differs from its peers, and does not charge the restart budget. Absent: the value of the runtime, else level Quick.',
     ),
-    restartPolicy: RestartPolicy.default({ maxRestarts: 3, delaySeconds: 5, inPlace: 'WhenPossible' }),
+    restartPolicy: RestartPolicy.default({ maxRestarts: 3, delaySeconds: 5, inPlace: 'WhenPossible' }).describe(
+      'How often the gang restarts after failures, and how.',
+    ),
     failurePolicy: FailurePolicy.optional().describe(
       'Rules and budgets for failures. With a policy, the delay before a restart grows by 0, 0, 30 s, 2, 8 and 15 min while no checkpoint is saved, and restartPolicy.delaySeconds is ignored. Absent: the value of the runtime, else only restartPolicy.',
     ),

@@ -36,11 +36,17 @@ export type JobState = z.infer<typeof JobState>;
 /** Status of a TrainingJob. */
 export const TrainingJobStatus = z
   .object({
-    observedGeneration: counter.optional(),
-    state: JobState.optional(),
+    observedGeneration: counter.optional().describe('metadata.generation that this status is about.'),
+    state: JobState.optional().describe('State of the job, derived from its conditions.'),
     summary: z.string().max(1024).optional().describe('One sentence: what the job does now, or why it waits.'),
     epoch: counter.default(0).describe('Number of the current attempt; 0 before the first.'),
-    restarts: z.object({ total: counter, charged: counter }).default({ total: 0, charged: 0 }),
+    restarts: z
+      .object({
+        total: counter.describe('Attempts after the first.'),
+        charged: counter.describe('Those that were charged to restartPolicy.maxRestarts or to a budget.'),
+      })
+      .default({ total: 0, charged: 0 })
+      .describe('Restarts of this run of the job.'),
     failures: FailureTally.optional().describe(
       'Counts of failures, in addition to restarts. Kept across pods, pauses and operators. Absent: no failure was judged.',
     ),
@@ -63,7 +69,7 @@ export const TrainingJobStatus = z
           .max(253)
           .optional()
           .describe('PriorityClass that the value comes from. Absent: the cluster has no default class.'),
-        value: z.int().min(-2_147_483_648).max(2_147_483_647),
+        value: z.int().min(-2_147_483_648).max(2_147_483_647).describe('Value of that class.'),
       })
       .optional()
       .describe(
@@ -81,28 +87,28 @@ export const TrainingJobStatus = z
       .describe('How much of spec.maxRuntimeSeconds this run has used. Absent: the job has no limit.'),
     progress: z
       .object({
-        step: counter,
-        totalSteps: counter.optional(),
-        loss: z.number().optional(),
-        tokensPerSecond: z.number().optional(),
-        etaSeconds: counter.optional(),
-        reportedAt: timestamp,
+        step: counter.describe('Newest step that is complete.'),
+        totalSteps: counter.optional().describe('Steps of the whole training.'),
+        loss: z.number().optional().describe('Loss of that step.'),
+        tokensPerSecond: z.number().optional().describe('Tokens per second of the whole job.'),
+        etaSeconds: counter.optional().describe('Expected seconds until the last step.'),
+        reportedAt: timestamp.describe('When the ranks reported it.'),
       })
       .optional()
       .describe('Written at most every 15 s.'),
     checkpoint: z
-      .object({ name: z.string().max(253), step: counter })
+      .object({ name: z.string().max(253).describe('Name of the Checkpoint.'), step: counter.describe('Its step.') })
       .optional()
       .describe(
         'Newest checkpoint that the job would resume from. Its step falls only where that one is found damaged or is passed over as suspect, or where spec.resumeFrom asks for an older one.',
       ),
     resumeFrom: z
-      .object({ ...ResumeFrom.shape, epoch: counter })
+      .object({ ...ResumeFrom.shape, epoch: counter.describe('Attempt that used it.') })
       .optional()
       .describe(
         'The newest spec.resumeFrom that was used, and the attempt that used it. Of the checkpoints before that attempt only the named one is used again.',
       ),
-    plan: JobPlan.optional(),
+    plan: JobPlan.optional().describe('Answer of the planner. Absent: it was not asked yet.'),
     attempts: z.array(Attempt).max(MAX_ATTEMPTS_IN_STATUS).optional().describe('Oldest first.'),
     incidents: z
       .array(Incident)
@@ -130,7 +136,8 @@ export const TrainingJobStatus = z
       .array(Condition)
       .max(16)
       .optional()
-      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] }),
+      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+      .describe('What holds about the job now.'),
   })
   .meta({ id: 'TrainingJobStatus' });
 export type TrainingJobStatus = z.infer<typeof TrainingJobStatus>;

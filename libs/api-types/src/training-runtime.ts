@@ -21,7 +21,7 @@ export const RuntimeRef = z
       .enum(RUNTIME_KINDS)
       .default('ClusterTrainingRuntime')
       .describe('TrainingRuntime: a runtime in the namespace of the job.'),
-    name: ObjectName,
+    name: ObjectName.describe('Name of the runtime.'),
   })
   .meta({ id: 'RuntimeRef' });
 export type RuntimeRef = z.infer<typeof RuntimeRef>;
@@ -58,9 +58,15 @@ const NicEnvironment = z
       .max(63)
       .describe('Value of the node label fabric.coxswain.dev/nic-type: infiniband, roce, ethernet, ...'),
     env: z
-      .array(z.strictObject({ name: EnvName, value: z.string().max(4096) }))
+      .array(
+        z.strictObject({
+          name: EnvName.describe('Name of the variable.'),
+          value: z.string().max(4096).describe('Its value.'),
+        }),
+      )
       .min(1)
-      .max(64),
+      .max(64)
+      .describe('Variables of ranks on these nodes.'),
   })
   .meta({ id: 'NicEnvironment' });
 /** Variables of ranks by NIC class of their node. */
@@ -83,7 +89,10 @@ const RUNTIME_FIELDS = {
       'How long pulls of the trainer’s image may take before the gang is given up. Absent: the setting of the operator, 30 minutes by default.',
     ),
   engine: z
-    .strictObject({ name: z.enum(ENGINE_NAMES), release: z.string().min(1).max(128).optional() })
+    .strictObject({
+      name: z.enum(ENGINE_NAMES).describe('Engine in the image.'),
+      release: z.string().min(1).max(128).optional().describe('Its release. Absent: unknown.'),
+    })
     .optional()
     .describe('Engine in the image. Jobs of another engine are rejected. Absent: unknown.'),
   nicEnvironments: nicEnvironments.optional(),
@@ -138,8 +147,8 @@ const JobBounds = z
       .max(MAX_RANKS_PER_POD)
       .optional()
       .describe('Exact number of GPUs of each pod: whole nodes.'),
-    maxCpuPerGpu: CpuQuantity.optional(),
-    maxMemoryPerGpu: MemoryQuantity.optional(),
+    maxCpuPerGpu: CpuQuantity.optional().describe('Most CPU for each GPU of a pod. Absent: no limit.'),
+    maxMemoryPerGpu: MemoryQuantity.optional().describe('Most memory for each GPU of a pod. Absent: no limit.'),
   })
   .meta({ id: 'JobBounds' });
 /** Limits on the spec of jobs that use a runtime. */
@@ -175,17 +184,22 @@ export interface TrainingRuntime {
 /** A copy of a runtime for the pods of one attempt; later changes of the object do not affect it. */
 export const RuntimeSnapshot = z
   .strictObject({
-    kind: z.enum(RUNTIME_KINDS),
-    name: z.string().max(253),
-    uid: z.string().max(64),
-    generation: z.int().min(0).max(Number.MAX_SAFE_INTEGER),
+    kind: z.enum(RUNTIME_KINDS).describe('Kind of the runtime.'),
+    name: z.string().max(253).describe('Name of the runtime.'),
+    uid: z.string().max(64).describe('UID of the runtime.'),
+    generation: z.int().min(0).max(Number.MAX_SAFE_INTEGER).describe('Its metadata.generation when it was copied.'),
     sourceScript: absolutePath.optional(),
     computeDomain: ComputeDomainOptions.optional(),
-    imagePullDeadlineSeconds: z.int().min(1).max(86_400).optional(),
+    imagePullDeadlineSeconds: z
+      .int()
+      .min(1)
+      .max(86_400)
+      .optional()
+      .describe('How long pulls of the image may take. Absent: the setting of the operator.'),
     nicEnvironments: nicEnvironments.optional(),
-    preflight: PreflightSpec.optional(),
-    failurePolicy: FailurePolicy.optional(),
-    template: PodTemplate,
+    preflight: PreflightSpec.optional().describe('Preflight before the first rank, for jobs without their own.'),
+    failurePolicy: FailurePolicy.optional().describe('Rules that apply after those of the job.'),
+    template: PodTemplate.describe('Part of a pod that is added to each pod of the gang.'),
   })
   .meta({ id: 'RuntimeSnapshot' });
 export type RuntimeSnapshot = z.infer<typeof RuntimeSnapshot>;

@@ -14,7 +14,7 @@ const share = z.number().min(0).lt(1);
 
 const OptimizerSpec = z
   .strictObject({
-    name: z.enum(OPTIMIZERS).default('adamw'),
+    name: z.enum(OPTIMIZERS).default('adamw').describe('Kind of optimizer.'),
     beta1: share.optional().describe('Of the running mean of gradients.'),
     beta2: share.optional().describe('Of the running mean of their squares.'),
     epsilon: z.number().positive().max(1).optional().describe('Added to the denominator.'),
@@ -103,12 +103,17 @@ export const TrainingSpec = z
     schedule: LearningRateSchedule.optional().describe(
       'Absent: the default of the engine; cosine for engine reference.',
     ),
-    learningRate: z.number().positive().max(10).default(0.001),
-    minLearningRate: z.number().min(0).max(10).default(0.0001),
+    learningRate: z.number().positive().max(10).default(0.001).describe('Highest learning rate of the schedule.'),
+    minLearningRate: z.number().min(0).max(10).default(0.0001).describe('Learning rate at the end of the schedule.'),
     warmupSteps: z.int().min(0).max(1_000_000).default(0).describe('First steps, in which the rate rises from 0.'),
-    weightDecay: z.number().min(0).max(10).default(0.1),
-    seed: z.int().min(0).max(2_147_483_647).default(1234),
-    precision: z.enum(['fp32', 'bf16']).default('bf16'),
+    weightDecay: z.number().min(0).max(10).default(0.1).describe('Weight decay of the optimizer.'),
+    seed: z.int().min(0).max(2_147_483_647).default(1234).describe('Seed of all random numbers of the training.'),
+    precision: z
+      .enum(['fp32', 'bf16'])
+      .default('bf16')
+      .describe(
+        'Number format of weights and activations in the model. Matrix products in fewer bits: layout.kernel.precision.',
+      ),
     lora: LoraSpec.optional().describe('Absent: all weights are trained.'),
     packing: SequencePacking.optional().describe(
       'Documents are packed into samples of sequenceLength tokens, and no token attends to another document. Absent: the engine decides, and attention is priced over the whole sample.',

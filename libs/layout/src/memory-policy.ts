@@ -17,7 +17,9 @@ const share = z.number().min(0).max(1);
 /** What is kept outside GPU memory between its uses. Host memory for it is requested by the pod. */
 export const OffloadRule = z
   .strictObject({
-    what: z.enum(['optimizer', 'parameters', 'activations', 'layers']),
+    what: z
+      .enum(['optimizer', 'parameters', 'activations', 'layers'])
+      .describe('What is offloaded. optimizer: its states. layers: all but a window of layers.'),
     to: z.enum(['cpu', 'nvme']).optional().describe('Absent: cpu.'),
     fraction: share.optional().describe('Share that is offloaded. Absent: 1.'),
     modules: z
@@ -49,7 +51,11 @@ export const MemoryPolicy = z
   .strictObject({
     recompute: z
       .strictObject({
-        mode: z.enum(['none', 'selective', 'full', 'budget']),
+        mode: z
+          .enum(['none', 'selective', 'full', 'budget'])
+          .describe(
+            'none: all activations are kept. selective: those of some modules are recomputed. full: those of whole layers. budget: as many as the budget requires.',
+          ),
         modules: z.array(z.enum(RECOMPUTED_MODULES)).max(8).optional().describe('Of selective. Absent: core_attn.'),
         method: z.enum(['uniform', 'block']).optional().describe('Of full.'),
         layers: z
@@ -60,8 +66,13 @@ export const MemoryPolicy = z
           .describe('Of full: layers per unit (uniform) or per chunk (block).'),
         budget: share.optional().describe('Of budget: share of activations that may be kept.'),
       })
-      .optional(),
-    offload: z.array(OffloadRule).max(8).optional(),
+      .optional()
+      .describe('Activations that are recomputed in the backward pass. Absent: the default of the engine.'),
+    offload: z
+      .array(OffloadRule)
+      .max(8)
+      .optional()
+      .describe('What is kept outside GPU memory between its uses. Absent: nothing.'),
     hostMemoryGibPerGpu: z.number().min(0).max(16_384).optional().describe('Host memory that offloading may use.'),
     roundingBuffers: z.int().min(1).max(8).optional().describe('Activation buffers that layers use in turn (MEMO).'),
   })

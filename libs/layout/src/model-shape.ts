@@ -8,17 +8,17 @@ const size = z.int().min(1).max(16_777_216);
  */
 export const MODEL_SIZES = {
   layers: size.describe('Transformer layers, without multi-token-prediction layers.'),
-  hiddenSize: size,
+  hiddenSize: size.describe('Width of the residual stream.'),
   ffnHiddenSize: count.describe('Inner width of a dense MLP; 0 if no layer has one.'),
-  attentionHeads: size,
+  attentionHeads: size.describe('Query heads of an attention layer.'),
   keyValueHeads: size.describe('Groups of grouped-query attention; equal to attentionHeads for multi-head attention.'),
   headDim: size.describe('Width of one head; hiddenSize / attentionHeads in most models.'),
-  vocabularySize: size,
+  vocabularySize: size.describe('Tokens of the vocabulary, without padding.'),
   gatedMlp: z.boolean().describe('SwiGLU and similar: an MLP has three matrices instead of two.'),
   rmsNorm: z.boolean().describe('RMSNorm (one vector) instead of LayerNorm (two).'),
-  linearBias: z.boolean(),
+  linearBias: z.boolean().describe('Linear layers have a bias vector.'),
   dropout: z.boolean().describe('Dropout masks are kept for the backward pass.'),
-  tiedEmbeddings: z.boolean(),
+  tiedEmbeddings: z.boolean().describe('The output layer has the weights of the input embedding.'),
   learnedPositions: count.describe('Rows of a learned position table; 0 for rotary or none.'),
   attentionWindow: count.describe('Tokens of a sliding window; 0 for full attention.'),
   windowedLayers: count.describe('How many attention layers use the window.'),
@@ -28,8 +28,8 @@ export const MODEL_SIZES = {
   mtpLayers: count.describe('Multi-token-prediction layers after the last layer.'),
   experts: z
     .strictObject({
-      count: size,
-      topK: size,
+      count: size.describe('Routed experts of a layer.'),
+      topK: size.describe('Experts that process each token.'),
       ffnHiddenSize: size.describe('Inner width of one routed expert.'),
       sharedFfnHiddenSize: count
         .default(0)
@@ -37,19 +37,26 @@ export const MODEL_SIZES = {
       denseLayers: count.default(0).describe('Leading layers with a dense MLP instead of experts.'),
       latentSize: count.default(0).describe('Width that tokens are projected to before dispatch; 0: hiddenSize.'),
     })
-    .optional(),
+    .optional()
+    .describe('Mixture of experts. Absent: every layer has a dense MLP.'),
   latentAttention: z
     .strictObject({
       queryRank: count.describe('0: queries are not compressed.'),
-      keyValueRank: size,
-      nopeHeadDim: size,
-      ropeHeadDim: size,
-      valueHeadDim: size,
+      keyValueRank: size.describe('Width of the compressed keys and values.'),
+      nopeHeadDim: size.describe('Width of a head without positions.'),
+      ropeHeadDim: size.describe('Width of a head with rotary positions.'),
+      valueHeadDim: size.describe('Width of the values of a head.'),
     })
     .optional()
     .describe('Multi-head latent attention (DeepSeek-V2/V3).'),
   stateSpace: z
-    .strictObject({ stateSize: size, heads: size, headDim: size, groups: size, convKernel: size.default(4) })
+    .strictObject({
+      stateSize: size.describe('Width of the state of a head.'),
+      heads: size.describe('Heads of the mixer.'),
+      headDim: size.describe('Width of one head of the mixer.'),
+      groups: size.describe('Groups of heads that share their B and C projections.'),
+      convKernel: size.default(4).describe('Length of the convolution before the mixer.'),
+    })
     .optional()
     .describe('Mamba-2 mixer of the layers marked M.'),
   layerPattern: z

@@ -19,12 +19,18 @@ export const LAYOUT_PRECISIONS = ['fp32', 'fp16', 'bf16', 'fp8', 'mxfp8', 'nvfp4
 
 const KernelPolicy = z
   .strictObject({
-    attention: z.enum(['auto', 'flash', 'fused', 'flex', 'unfused', 'local']).optional(),
+    attention: z
+      .enum(['auto', 'flash', 'fused', 'flex', 'unfused', 'local'])
+      .optional()
+      .describe('Implementation of attention. Absent: the choice of the engine.'),
     attentionMask: z.enum(['causal', 'full', 'sliding', 'document']).optional().describe('Absent: causal.'),
     softmax: z.enum(['vanilla', 'off-by-one', 'learnable']).optional().describe('Absent: vanilla.'),
     precision: z.enum(LAYOUT_PRECISIONS).optional().describe('Of matrix products. Absent: bf16.'),
     cudaGraphs: z.enum(['none', 'partial', 'full']).optional().describe('Absent: none.'),
-    deterministic: z.boolean().optional(),
+    deterministic: z
+      .boolean()
+      .optional()
+      .describe('Only kernels that give the same result in every run. Absent: false.'),
     scaling: z
       .enum(['current', 'delayed'])
       .optional()
@@ -36,19 +42,27 @@ const KernelPolicy = z
 
 const CheckpointPolicy = z
   .strictObject({
-    format: z.enum(LAYOUT_CHECKPOINT_FORMATS).optional(),
+    format: z
+      .enum(LAYOUT_CHECKPOINT_FORMATS)
+      .optional()
+      .describe('On-disk format of checkpoints. Absent: the default of the engine.'),
     optimizerReshard: z
       .enum(['none', 'data-parallel', 'full'])
       .optional()
       .describe('Which other layouts can load the checkpoint; full: any. It applies to checkpoints saved from now on.'),
-    asyncSave: z.boolean().optional(),
+    asyncSave: z.boolean().optional().describe('Ranks train on while a checkpoint is written. Absent: false.'),
     localEverySteps: z
       .int()
       .min(1)
       .max(1_000_000)
       .optional()
       .describe('Steps between checkpoints on the disks of the nodes.'),
-    localReplicas: z.int().min(1).max(8).optional(),
+    localReplicas: z
+      .int()
+      .min(1)
+      .max(8)
+      .optional()
+      .describe('Copies of each checkpoint on the disks of nodes, each on another node.'),
   })
   .meta({ id: 'CheckpointPolicy', description: 'Format of checkpoints, and which layouts can load them.' });
 
@@ -58,13 +72,18 @@ const TensorPlacement = z
     axes: z
       .array(
         z.strictObject({
-          axis: z.enum(RANK_AXES),
-          placement: z.enum(['split', 'broadcast', 'partial-sum', 'ragged']),
+          axis: z.enum(RANK_AXES).describe('Axis of the layout.'),
+          placement: z
+            .enum(['split', 'broadcast', 'partial-sum', 'ragged'])
+            .describe(
+              'split: each rank has a part. broadcast: each has the whole tensor. partial-sum: the sum over the ranks is the tensor. ragged: parts of unequal size.',
+            ),
           dimension: z.int().min(0).max(15).optional().describe('Of split: the dimension of the tensor.'),
         }),
       )
       .min(1)
-      .max(6),
+      .max(6)
+      .describe('Placement on each axis of the layout.'),
   })
   .meta({
     id: 'TensorPlacement',

@@ -26,8 +26,8 @@ export const MAX_LISTED_STAGES = 256;
 /** What one virtual stage holds. */
 export const PipelineStage = z
   .strictObject({
-    layers: z.int().min(0).max(1024),
-    embedding: z.boolean().optional(),
+    layers: z.int().min(0).max(1024).describe('Transformer layers of the stage.'),
+    embedding: z.boolean().optional().describe('Whether it holds the input embedding.'),
     loss: z.boolean().optional().describe('Output layer and loss.'),
     mtpLayers: z.int().min(0).max(64).optional().describe('Multi-token-prediction layers.'),
   })

@@ -43,9 +43,9 @@ export const SequencePlan = z
       ),
     perLayerKind: z
       .strictObject({
-        attention: algorithm.optional(),
-        linearAttention: algorithm.optional(),
-        stateSpace: algorithm.optional(),
+        attention: algorithm.optional().describe('For layers with softmax attention.'),
+        linearAttention: algorithm.optional().describe('For layers with linear attention.'),
+        stateSpace: algorithm.optional().describe('For state-space (Mamba) layers.'),
       })
       .optional()
       .describe('For hybrid models: the algorithm of each kind of layer; overrides contextAlgorithm.'),
@@ -61,7 +61,7 @@ export const SequencePlan = z
           .describe(
             'flexsp: groups solved for each step. hybrid-data-parallel: as many ranks per sequence as it needs (ByteScale).',
           ),
-        maxTokensPerRank: z.int().min(1).max(16_777_216),
+        maxTokensPerRank: z.int().min(1).max(16_777_216).describe('Most tokens that one rank holds in a step.'),
         degrees: z.enum(['powers-of-two', 'any']).optional().describe('Absent: powers-of-two.'),
         solverCpuCores: z.int().min(0).max(256).optional().describe('CPU cores per pod that the solver needs.'),
         perTokenLoss: z.boolean().optional().describe('The loss is averaged over tokens, not samples.'),

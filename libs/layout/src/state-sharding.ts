@@ -42,7 +42,7 @@ export const StateSharding = z
       .describe('Master weights and moments have their own formats; optimizer offload of Megatron-LM needs it.'),
     lowRank: z
       .strictObject({
-        rank: z.int().min(1).max(65_536),
+        rank: z.int().min(1).max(65_536).describe('Rank of the projected gradients.'),
         updateGapSteps: z.int().min(1).max(1_000_000).optional().describe('Steps between new projections.'),
       })
       .optional()
