@@ -10,6 +10,7 @@ import { startPostgres, type Postgres } from '../postgres/postgres.ts';
 import { startProcess, type ProcessExit, type ProcessHandle } from '../process/processes.ts';
 import { waitFor } from '../process/wait.ts';
 import { applyObjects, pathOf, type KubeObject } from '../kubernetes/apply.ts';
+import { claimObjects } from './claim-objects.ts';
 import { makeDatabaseRoles } from './database-roles.ts';
 import { installChart, namespaceObject, SYSTEM_NAMESPACE } from './chart.ts';
 import { LOCAL_IMAGES, writeImagesFile } from './local-images.ts';
@@ -371,36 +372,4 @@ interface ReportSecret {
 
 interface Claim {
   readonly status?: { readonly phase?: string };
-}
-
-/** A folder of this machine as a volume, and the claim that takes it. */
-function claimObjects(options: {
-  readonly namespace: string;
-  readonly claim: string;
-  readonly path: string;
-  readonly volume: string;
-}): { readonly volume: KubeObject; readonly claim: KubeObject } {
-  const { namespace, claim, path, volume } = options;
-  const shared = { accessModes: ['ReadWriteMany'], storageClassName: '' };
-  const storage = '1Gi';
-  const volumeSpec = {
-    ...shared,
-    capacity: { storage },
-    persistentVolumeReclaimPolicy: 'Retain',
-    hostPath: { path },
-    claimRef: { namespace, name: claim },
-  };
-  const claimSpec = { ...shared, volumeName: volume, resources: { requests: { storage } } };
-  return {
-    volume: objectOf('PersistentVolume', { name: volume }, volumeSpec),
-    claim: objectOf('PersistentVolumeClaim', { name: claim, namespace }, claimSpec),
-  };
-}
-
-function objectOf(
-  kind: string,
-  metadata: KubeObject['metadata'],
-  spec: object,
-): KubeObject & { readonly spec: object } {
-  return { apiVersion: 'v1', kind, metadata, spec };
 }
