@@ -62,6 +62,7 @@ export const FOLDER_ORDER = {
     'simulate',
     'projects',
     'sign-in',
+    'completion',
     // what groups share
     'verdicts',
     'job-files',

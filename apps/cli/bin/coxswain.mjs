@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import module from 'node:module';
-import { dirname, isAbsolute, join } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
@@ -11,7 +11,7 @@ const pinned = fileURLToPath(new URL('../../../node_modules/node/bin/node', impo
 if (Number(process.versions.node.split('.')[0]) >= 24) {
   keepCompiled();
   const { main: run } = await import(main);
-  process.exitCode = await run(process.argv.slice(2));
+  process.exitCode = await run([...impliedWords(), ...process.argv.slice(2)]);
 } else if (existsSync(pinned)) {
   process.exitCode =
     spawnSync(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' }).status ?? 1;
@@ -20,6 +20,11 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
     `coxswain needs Node.js 24 or later; this is ${process.version}. Run \`npm ci\` in the checkout to get the pinned one.`,
   );
   process.exitCode = 1;
+}
+
+/** kubectl runs the program of this name for the words after `kubectl coxswain` when its user presses Tab. */
+function impliedWords() {
+  return basename(process.argv[1]) === 'kubectl_complete-coxswain' ? ['complete', '--'] : [];
 }
 
 /**

@@ -1,11 +1,13 @@
 import { ApiClient, ApiProblem, ApiUnreachable } from '@coxswain/api-client';
 import { safeText } from '@coxswain/safe-text';
 import { Command, CommanderError, Option } from 'commander';
+import { basename } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { CliError } from './cli-error.ts';
 import { terminalAsker } from './session/asker.ts';
 import { addAuditCommand } from './projects/audit-command.ts';
 import { addActingCommands } from './jobs/acting-commands.ts';
+import { addCompletionCommand } from './completion/completion-command.ts';
 import { addCheckpointCommands } from './checkpoints/checkpoint-commands.ts';
 import { addCalibrateCommand } from './calibrate/calibrate-command.ts';
 import { addDoctorCommand } from './doctor/doctor-command.ts';
@@ -100,6 +102,8 @@ function processContext(): CliContext {
     throw error;
   });
   return {
+    // kubectl finds plugins by the names of their programs.
+    ...(basename(process.argv[1] ?? '') === 'kubectl-coxswain' ? { programName: 'kubectl coxswain' } : {}),
     env: process.env,
     now: () => new Date(),
     print: (line) => console.log(line),
@@ -109,7 +113,8 @@ function processContext(): CliContext {
       ? { openAsker: () => terminalAsker(process.stdin, process.stderr) }
       : {}),
     stdout: process.stdout,
-    widthColumns: process.stdout.isTTY ? process.stdout.columns : undefined,
+    // A terminal of 0 columns has not told its width yet.
+    widthColumns: process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : undefined,
     pause: (durationMs, until) =>
       setTimeout(durationMs, undefined, {
         signal: until === undefined ? abort.signal : AbortSignal.any([abort.signal, until]),
@@ -118,15 +123,20 @@ function processContext(): CliContext {
   };
 }
 
-function cli(context: CliContext, setExitCode: (code: number) => void): Command {
-  const program = new Command('coxswain')
-    .description('Trains large models on Kubernetes: submit jobs, watch them, bring them back.')
-    .version(VERSION, '-V, --version', 'print the version')
+/** Gives it the options that every command takes. */
+function options(program: Command): Command {
+  return program
     .option('--server <url>', 'address of the API (COXSWAIN_SERVER)')
     .option('--token-file <file>', 'file with the API token (COXSWAIN_TOKEN_FILE, or the token in COXSWAIN_TOKEN)')
     .option('--project <name>', 'project (COXSWAIN_PROJECT; default: the one the token belongs to)')
     .option('--config <file>', 'configuration file (COXSWAIN_CONFIG; default: ~/.config/coxswain/config.yaml)')
-    .addOption(new Option('-o, --output <format>', 'what to print').choices(OUTPUT_FORMATS).default('table'))
+    .addOption(new Option('-o, --output <format>', 'what to print').choices(OUTPUT_FORMATS).default('table'));
+}
+
+function cli(context: CliContext, setExitCode: (code: number) => void): Command {
+  const program = options(new Command(context.programName ?? 'coxswain'))
+    .description('Trains large models on Kubernetes: submit jobs, watch them, bring them back.')
+    .version(VERSION, '-V, --version', 'print the version')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.print(text.trimEnd()),
@@ -152,6 +162,15 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
     outputFormat: () => program.opts<Globals>().output,
     show: (data, table) => context.print(render(data, program.opts<Globals>().output, table)),
   };
+  addCommands(program, session);
+  program.commandsGroup('Shell:').helpCommand('help [command]', 'show the help of a command');
+  addCompletionCommand(program, session, () => addCommands(options(new Command('coxswain')), session));
+  return program;
+}
+
+/** All commands, in the groups in which help lists them. */
+function addCommands(program: Command, session: Session): Command {
+  program.commandsGroup('Jobs:');
   addInitCommand(program, session);
   addImportCommand(program, session);
   addExportCommand(program, session);
@@ -162,17 +181,21 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   addIncidentsCommand(program, session);
   addStacksCommand(program, session);
   addActingCommands(program, session);
+  program.commandsGroup('Layouts and plans:');
   addLayoutCommands(program, session);
   addEngineCommands(program, session);
   addPlannerCommands(program, session);
-  addCheckpointCommands(program, session);
   addCalibrateCommand(program, session);
   addPlaceCommand(program, session);
+  addSimulateCommand(program, session);
+  addPlansCommands(program, session);
+  program.commandsGroup('Checkpoints:');
+  addCheckpointCommands(program, session);
+  program.commandsGroup('Clusters:');
   addFabricCommands(program, session);
   addHealthCommands(program, session);
   addDoctorCommand(program, session);
-  addSimulateCommand(program, session);
-  addPlansCommands(program, session);
+  program.commandsGroup('Projects and access:');
   addProjectCommands(program, session);
   addTokenCommands(program, session);
   addWebhookCommands(program, session);

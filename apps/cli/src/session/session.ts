@@ -5,6 +5,8 @@ import type { ProjectJobs } from './project-jobs.ts';
 
 /** What commands need of the process that they run in. Tests pass their own. */
 export interface CliContext {
+  /** What the user typed to start the program; `coxswain` unless given. */
+  readonly programName?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => Date;
   readonly print: (line: string) => void;
