@@ -38,11 +38,14 @@ export function addCompletionCommand(program: Command, session: Session, command
     .action(async (words: readonly string[]) => {
       const { default: register } = await import('@bomb.sh/tab/commander');
       const completions = register(commands(), { completionCommandName: 'completion' });
-      const takesJob = [...completions.commands.values()].filter(({ arguments: taken }) => taken.has(JOB));
-      if (takesJob.some(({ value }) => beginsWith(words, value.split(' ')))) {
+      const commandsOfJobs = [...completions.commands.values()].flatMap(({ value, arguments: taken }) => {
+        const job = taken.get(JOB);
+        return job === undefined ? [] : [{ command: value.split(' '), job }];
+      });
+      if (commandsOfJobs.some(({ command }) => beginsWith(words, command))) {
         const names = await jobNames(session);
-        for (const { arguments: taken } of takesJob)
-          taken.get(JOB)!.handler = (complete) => names.forEach(([name, state]) => complete(name, state));
+        for (const { job } of commandsOfJobs)
+          job.handler = (complete) => names.forEach(([name, state]) => complete(name, state));
       }
       completions.parse([...words]);
     });
