@@ -54,6 +54,7 @@ const RESOURCES: readonly ResourceDefinition[] = [
       { name: 'State', type: 'string', jsonPath: '.status.state' },
       { name: 'Attempt', type: 'integer', jsonPath: '.status.epoch', description: 'Number of the current attempt.' },
       { name: 'Step', type: 'integer', jsonPath: '.status.progress.step' },
+      { name: 'Of', type: 'integer', jsonPath: '.status.progress.totalSteps', description: 'Steps of the training.' },
       { name: 'Loss', type: 'number', jsonPath: '.status.progress.loss' },
       {
         name: 'Checkpoint',
@@ -62,6 +63,15 @@ const RESOURCES: readonly ResourceDefinition[] = [
         description: 'Step of the newest complete checkpoint.',
       },
       AGE,
+      { name: 'Engine', type: 'string', jsonPath: '.spec.engine.name', priority: 1 },
+      { name: 'Tokens/s', type: 'number', jsonPath: '.status.progress.tokensPerSecond', priority: 1 },
+      {
+        name: 'Left',
+        type: 'integer',
+        jsonPath: '.status.progress.etaSeconds',
+        priority: 1,
+        description: 'Expected seconds until the last step.',
+      },
       { name: 'Summary', type: 'string', jsonPath: '.status.summary', priority: 1 },
     ],
   },

@@ -24,6 +24,16 @@ describe('progress', () => {
     });
   });
 
+  it.each([
+    [2.345_678_9, 2.3457],
+    [0.000_123_456_7, 0.000_123_46],
+    [-11.25, -11.25],
+  ])('shows a loss of %d as %d: five digits fit into a column', (loss, want) => {
+    const tracker = new ProgressTracker();
+    tracker.recordStep(gang, { ...report, loss, step: 10 });
+    expect(shown(tracker)?.loss).toBe(want);
+  });
+
   it('says which incarnation made it, of every one but the first', () => {
     const tracker = new ProgressTracker();
     tracker.recordStep(gang, { ...report, step: 10 });

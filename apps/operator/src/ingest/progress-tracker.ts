@@ -116,6 +116,10 @@ export class ProgressTracker {
   }
 }
 
+/** Significant digits of what the status shows. Stored steps keep all of them. */
+const LOSS_DIGITS = 5;
+const RATE_DIGITS = 3;
+
 /** Progress for display, with a forecast if the number of steps and their pace are known; undefined before the first step. */
 export function toProgress(
   { epoch, incarnation, step, loss, tokens, stepTimeMs, first, newestAtMs, inStepsMs }: StepsSoFar,
@@ -128,8 +132,8 @@ export function toProgress(
     epoch,
     ...(incarnation === 1 ? {} : { incarnation }),
     step,
-    ...(loss === undefined ? {} : { loss }),
-    ...(hasPace && tokens !== undefined ? { tokensPerSecond: round(tokens / (stepTimeMs / 1000)) } : {}),
+    ...(loss === undefined ? {} : { loss: round(loss, LOSS_DIGITS) }),
+    ...(hasPace && tokens !== undefined ? { tokensPerSecond: round(tokens / (stepTimeMs / 1000), RATE_DIGITS) } : {}),
     ...(hasPace && left !== undefined ? { etaSeconds: Math.round((left * stepTimeMs) / 1000) } : {}),
     ...(first === undefined || step <= first.step
       ? {}
@@ -137,7 +141,7 @@ export function toProgress(
   };
 }
 
-/** Rounds to three significant digits. */
-function round(value: number): number {
-  return Number(value.toPrecision(3));
+/** Rounds to that many significant digits. */
+function round(value: number, digits: number): number {
+  return Number(value.toPrecision(digits));
 }
