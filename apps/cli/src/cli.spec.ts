@@ -934,7 +934,7 @@ describe('what goes wrong is said in a sentence', () => {
     ['a rank that is no number', ['logs', 'tiny-gpt', '--rank', 'first'], {}, /"first" is not a whole number/],
     ['an output that there is not', ['list', '-o', 'xml'], {}, /Allowed choices are table, json, yaml/],
     ['submit without a file', ['submit'], {}, /required option '-f, --file <file>' not specified/],
-    ['a file that is not there', ['submit', '-f', '/nowhere/job.yaml'], {}, /Cannot read \/nowhere\/job\.yaml: ENOENT/],
+    ['a file that is not there', ['submit', '-f', '/nowhere/job.yaml'], {}, /Cannot read \/nowhere\/job\.yaml: there is no such file/],
   ])('%s', async (_sentence, argv, routes, want) => {
     const { code, out, err } = await run(argv, routes);
     expect([code, out]).toEqual([1, '']);
@@ -1054,13 +1054,13 @@ describe('settings', () => {
       'a token file that is not there',
       'server: http://x\ntokenFile: /nowhere/token',
       {},
-      /^Cannot read the token file \/nowhere\/token: ENOENT/,
+      /^Cannot read the token file \/nowhere\/token: there is no such file/,
     ],
     [
       'a configuration file that was named and is not there',
       undefined,
       {},
-      /^Cannot read the configuration file .*config\.yaml: ENOENT/,
+      /^Cannot read the configuration file .*config\.yaml: there is no such file/,
     ],
     [
       'a configuration file with a field that there is not',

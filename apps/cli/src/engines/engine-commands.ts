@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CliError } from '../cli-error.ts';
+import { fileError } from '../files/file-error.ts';
 import { enginesText, renderingText } from './engine-tables.ts';
 import { render } from '../output/output.ts';
 import { type RenderOptions, readRendering } from './render-request.ts';
@@ -91,7 +92,7 @@ function writeProgram(
     try {
       mkdirSync(dirname(target), { recursive: true });
     } catch (error) {
-      throw new CliError(`Cannot write ${target}: ${(error as Error).message}`);
+      throw fileError('write', target, error);
     }
     writeNewFile(target, text, { force });
   }

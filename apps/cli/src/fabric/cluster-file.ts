@@ -2,6 +2,7 @@ import { safeText, parseForeignJson } from '@coxswain/safe-text';
 import { MIB_BYTES } from '@coxswain/units';
 import { createReadStream } from 'node:fs';
 import { CliError } from '../cli-error.ts';
+import { fileError } from '../files/file-error.ts';
 
 /** A file of `kubectl get -o json` becomes about six times as large in memory; 256 MiB are 15,000 nodes or 30,000 pods as kubelets describe them. */
 const MAX_FILE_BYTES = 256 * MIB_BYTES;
@@ -45,7 +46,7 @@ async function readBounded(path: string, shown: string, kind: KubeKind): Promise
       chunks.push(read);
     }
   } catch (error) {
-    throw new CliError(`Cannot read ${shown}: ${(error as Error).message}`);
+    throw fileError('read', shown, error);
   }
   if (bytes > MAX_FILE_BYTES) {
     throw new CliError(

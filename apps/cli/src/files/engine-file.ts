@@ -2,6 +2,7 @@
 import { EngineOption } from '@coxswain/layout';
 import { readFileSync } from 'node:fs';
 import { CliError } from '../cli-error.ts';
+import { fileError } from './file-error.ts';
 import { readDocument } from './read-document.ts';
 import { tomlDocument } from './toml-document.ts';
 
@@ -52,6 +53,6 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new CliError(`Cannot read ${path}: ${(error as Error).message}`);
+    throw fileError('read', path, error);
   }
 }

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { CliError } from '../cli-error.ts';
+import { fileError } from './file-error.ts';
 
 /** The longest request or layout that means something is a few hundred kilobytes; the parser takes seconds and gigabytes for what is longer. */
 const MAX_DOCUMENT_BYTES = 2 * 2 ** 20;
@@ -13,7 +14,7 @@ export function readDocument(path: string): unknown {
     text = readShort(path);
   } catch (error) {
     if (error instanceof CliError) throw error;
-    throw new CliError(`Cannot read ${path}: ${(error as Error).message}`);
+    throw fileError('read', path, error);
   }
   const documents = parseAllDocuments(text);
   const [document] = documents;

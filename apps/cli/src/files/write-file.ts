@@ -1,5 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { CliError } from '../cli-error.ts';
+import { fileError } from './file-error.ts';
 
 /** Fails if the output file exists, before the user answers questions. `-` is standard output. */
 export function refuseExisting(path: string): void {
@@ -12,7 +13,7 @@ export function writeNewFile(path: string, text: string, { force = false }: { re
     writeFileSync(path, text, { flag: force ? 'w' : 'wx' });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw thereAlready(path);
-    throw new CliError(`Cannot write ${path}: ${(error as Error).message}`);
+    throw fileError('write', path, error);
   }
 }
 

@@ -55,7 +55,7 @@ describe('health replay', () => {
   });
 
   it.each<[string, () => string, RegExp]>([
-    ['a file that is not there', () => join(directory, 'none'), /^Cannot read .*none: ENOENT/],
+    ['a file that is not there', () => join(directory, 'none'), /^Cannot read .*none: there is no such file/],
     ['an empty file', () => trace(''), /is empty; a trace starts with a header/],
     [
       'a first line that is no header',

@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { CliError } from '../cli-error.ts';
+import { fileError } from '../files/file-error.ts';
 
 /** A line of a file and its number, from 1. */
 export interface NumberedLine {
@@ -23,7 +24,7 @@ export async function* linesOf(file: string, mostCharacters: number): AsyncGener
     }
   } catch (error) {
     if (error instanceof CliError) throw error;
-    throw new CliError(`Cannot read ${file}: ${(error as Error).message}`);
+    throw fileError('read', file, error);
   }
   if (rest !== '') yield { number: number + 1, text: rest };
 }

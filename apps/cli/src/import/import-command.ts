@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Document } from 'yaml';
 import { CliError } from '../cli-error.ts';
+import { fileError } from '../files/file-error.ts';
 import { readDocument } from '../files/read-document.ts';
 import { ImportError } from '../job-import/import-error.ts';
 import { importFile } from './import-file.ts';
@@ -123,7 +124,7 @@ function readText(path: string): string {
   try {
     return readFileSync(path === STANDARD_OUTPUT ? 0 : path, 'utf8');
   } catch (error) {
-    throw new CliError(`Cannot read ${path}: ${(error as Error).message}`);
+    throw fileError('read', path, error);
   }
 }
 

@@ -3,6 +3,7 @@ import { describeProblem, nearestWord, schemaProblems } from '@coxswain/layout';
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { CliError } from '../cli-error.ts';
+import { fileError } from '../files/file-error.ts';
 import { withEngineFile } from '../files/engine-file.ts';
 
 /** What goes before the file. */
@@ -26,7 +27,7 @@ export function readJobFile(path: string, overrides: JobOverrides = {}): JobCrea
   try {
     text = readFileSync(path === '-' ? 0 : path, 'utf8');
   } catch (error) {
-    throw new CliError(`Cannot read ${path}: ${(error as Error).message}`);
+    throw fileError('read', path, error);
   }
   return parseJob(text, { source: path, ...overrides });
 }

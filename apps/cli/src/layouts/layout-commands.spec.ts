@@ -175,7 +175,7 @@ describe('coxswain layout check', () => {
       pause: () => Promise.resolve(),
       signal: new AbortController().signal,
     });
-    expect([code, errors.join()]).toEqual([1, expect.stringMatching(/^Cannot read .*nowhere\.yaml: ENOENT/)]);
+    expect([code, errors.join()]).toEqual([1, expect.stringMatching(/^Cannot read .*nowhere\.yaml: there is no such file/)]);
   });
 
   it.each<[string, string, string]>([

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { CliError } from '../cli-error.ts';
+import { fileError } from '../files/file-error.ts';
 
 /** Who is signed in where, until when. */
 const Credential = z.object({ name: z.string(), token: z.string().min(1), expiresAt: z.string() });
@@ -42,7 +43,7 @@ function read(path: string): z.infer<typeof Credentials> {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { servers: {} };
-    throw new CliError(`Cannot read ${path}: ${(error as Error).message}`);
+    throw fileError('read', path, error);
   }
   try {
     return Credentials.parse(JSON.parse(text));

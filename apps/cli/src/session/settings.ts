@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { CliError } from '../cli-error.ts';
+import { fileError } from '../files/file-error.ts';
 import { signedInToken } from './credentials-file.ts';
 
 /** What the configuration file may hold; `COXSWAIN_SERVER`, `COXSWAIN_TOKEN`, `COXSWAIN_TOKEN_FILE`, `COXSWAIN_PROJECT` and flags go before it. */
@@ -91,7 +92,7 @@ function readConfigFile(path: string, mustExist: boolean): ConfigFile {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if (!mustExist && (error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-    throw new CliError(`Cannot read the configuration file ${path}: ${(error as Error).message}`);
+    throw fileError('read', `the configuration file ${path}`, error, path);
   }
   const parsed = ConfigFile.safeParse(yamlIn(text, path) ?? {});
   if (parsed.success) return parsed.data;
@@ -111,7 +112,7 @@ function readToken(path: string): string {
   try {
     token = readFileSync(path, 'utf8').trim();
   } catch (error) {
-    throw new CliError(`Cannot read the token file ${path}: ${(error as Error).message}`);
+    throw fileError('read', `the token file ${path}`, error, path);
   }
   if (token === '') throw new CliError(`The token file ${path} is empty.`);
   return token;

@@ -12,6 +12,7 @@ import {
 import { readFileSync, statSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { CliError } from '../cli-error.ts';
+import { fileError } from '../files/file-error.ts';
 import type { Session } from '../session/session.ts';
 import type { ReplayAnswer } from './replay-tables.ts';
 
@@ -68,7 +69,7 @@ function readHistory(file: string, gpusPerNode: number): ReadHistory {
   } catch (error) {
     if (error instanceof CliError) throw error;
     if (error instanceof HistoryError) throw new CliError(error.message);
-    throw new CliError(`Cannot read ${file}: ${(error as Error).message}`);
+    throw fileError('read', file, error);
   }
 }
 
