@@ -1,51 +1,21 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { createOperatorMetrics } from '../../apps/operator/src/process/operator-metrics.ts';
+import { ofApi, ofOperator } from '../generate/metrics.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const CHART_FILES = ['templates/prometheus-rule.yaml', 'files/dashboard.json'];
-const API = join(ROOT, 'apps/api/src');
 
 /** Names of series that Prometheus would have, of a metric of that kind. */
-function seriesOf(name: string, kind: string): readonly string[] {
+function seriesOf({ name, kind }: { readonly name: string; readonly kind: string }): readonly string[] {
   return kind === 'histogram' ? ['_bucket', '_sum', '_count'].map((suffix) => `${name}${suffix}`) : [name];
 }
 
-/** Of the operator as it exposes them, with those of its process. */
-async function ofOperator(): Promise<readonly string[]> {
-  const zero = (): number => 0;
-  const { metrics } = createOperatorMetrics({
-    isLeader: zero,
-    launcherConnections: zero,
-    ingestUtilisation: zero,
-    cachedPods: zero,
-    cachedJobs: zero,
-    watchOutageSeconds: zero,
-    quarantinedJobs: zero,
-    endsHeld: () => ({}),
-    unrecordedJobs: zero,
-    queue: () => ({ waitingByReason: {}, oldestWaitSeconds: 0 }),
-    goodput: { read: () => [], settled: async () => undefined },
-  });
-  const { text } = await metrics.expose();
-  return [...text.matchAll(/^# TYPE (\S+) (\S+)/gm)].flatMap(([, name = '', kind = '']) => seriesOf(name, kind));
-}
-
-/** Of the API as its sources declare them: no program but a whole API registers all of them. */
-function ofApi(): readonly string[] {
-  const sources = readdirSync(API, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    /(?<!\.spec|\.itest)\.ts$/.test(name),
-  );
-  return sources.flatMap((name) =>
-    [
-      ...readFileSync(join(API, name), 'utf8').matchAll(/metrics\.(counter|gauge|histogram)\(\{\s*name: '([^']+)'/g),
-    ].flatMap(([, kind = '', metric = '']) => seriesOf(metric, kind)),
-  );
-}
+/** Of a program and its process, as prom-client names what it measures of each. */
+const OF_PROCESS = ['process_resident_memory_bytes', 'process_cpu_seconds_total', 'nodejs_eventloop_lag_p99_seconds'];
 
 describe('the metrics that the chart asks for', () => {
-  it.each(CHART_FILES)('of %s are those that the programs have', async (file) => {
-    const there = new Set([...(await ofOperator()), ...ofApi()]);
+  it.each(CHART_FILES)('of %s are those that the programs have', (file) => {
+    const there = new Set([...[...ofOperator(), ...ofApi()].flatMap(seriesOf), ...OF_PROCESS]);
     const text = readFileSync(join(ROOT, 'charts/coxswain', file), 'utf8');
     const expressions = text.match(/(?<=expr"?: ).*/g) ?? [];
     const asked = new Set(
@@ -55,3 +25,12 @@ describe('the metrics that the chart asks for', () => {
     expect([...asked].filter((name) => !there.has(name))).toEqual([]);
   });
 });
+
+it.each([...ofOperator(), ...ofApi()])(
+  '$name has a meaning, and its unit is one of Prometheus',
+  ({ name, help, kind }) => {
+    expect(help).toMatch(/^\S.*\.$/);
+    expect(name).not.toMatch(/_(ms|milliseconds|kb|mb|minutes|hours|percent)(_|$)/);
+    expect(name.endsWith('_total')).toBe(kind === 'counter');
+  },
+);

@@ -11,6 +11,7 @@ import { generateGraphqlSchema } from './graphql.ts';
 import { generateHookFiles } from './hook-files.ts';
 import { generateJobFields } from './job-fields.ts';
 import { generateLayoutPages } from './layouts.ts';
+import { generateMetricsPage } from './metrics.ts';
 import { generateCalibratePrograms } from './calibrate-programs.ts';
 import { generatePreflightProgram } from './preflight-program.ts';
 import { generatePythonClient } from './python/python-client.ts';
@@ -29,6 +30,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ...generateFabricLabels(),
     ...generateControllerBugs(),
     ...generateAccessPage(),
+    ...generateMetricsPage(),
     ...generateCalibratePrograms(),
     ...generatePreflightProgram(),
     ...generateEnginePrograms(),

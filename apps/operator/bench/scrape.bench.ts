@@ -39,6 +39,7 @@ const metrics = createOperatorMetrics({
   endsHeld: () => ({}),
   unrecordedJobs: zero,
   queue: () => queueFigures(cache.jobs.cached.list(), Date.now()),
+  gpuTypes: () => [],
   goodput,
 });
 

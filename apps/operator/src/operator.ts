@@ -16,7 +16,7 @@ import { GoodputRecorder } from './process/goodput-recorder.ts';
 import { hungReasons } from './process/hung-reasons.ts';
 import { JobLoop } from './process/job-loop.ts';
 import { Leadership } from './process/leadership.ts';
-import { observeStarts } from './process/observe-starts.ts';
+import { observeJobs } from './process/observe-jobs.ts';
 import { createOperatorMetrics, type OperatorMetrics } from './process/operator-metrics.ts';
 import { OutsideQueues } from './process/outside-queues.ts';
 import { openProcessPorts, type ProcessPorts } from './process/process-ports.ts';
@@ -128,6 +128,7 @@ class RunningOperator implements Operator {
       endsHeld: () => this.#arbiter.heldByCause(),
       unrecordedJobs: () => this.#jobs.unrecorded(),
       queue: () => queueFigures(this.#cache.jobs.cached.list(), clock.now().getTime()),
+      gpuTypes: () => this.#fabric.gpuTypes,
       goodput: this.#goodput,
     });
     this.#metrics = metrics;
@@ -140,7 +141,7 @@ class RunningOperator implements Operator {
       noticeRules: [...NOTICE_RULES, ...config.noticeRules],
     });
     this.#cache.jobs.cached.onChange((change) => this.#goodput.observe(change));
-    observeStarts(this.#cache.jobs.cached, { metrics, isLeader: () => this.isLeader() });
+    observeJobs(this.#cache.jobs.cached, { metrics, isLeader: () => this.isLeader() });
     this.#scheduler = createClusterScheduler(this.#cache, clock, {
       findNodes: (question) => this.#jobs.findNodes(question),
       promisesChanged: (jobUids) => this.#wakeUps.promisesChanged(jobUids),

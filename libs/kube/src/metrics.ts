@@ -18,7 +18,8 @@ export type KubeCounter =
   | 'events_dropped_total';
 
 /** Names of measurements. */
-export type KubeMeasurement = 'queue_wait_ms' | 'queue_reconcile_ms' | 'queue_depth' | 'reflector_list_ms';
+export type KubeMeasurement =
+  'queue_wait_seconds' | 'queue_reconcile_seconds' | 'queue_depth' | 'reflector_list_seconds';
 
 /** Counts nothing. */
 export const noMetrics: KubeMetrics = { count: () => undefined, observe: () => undefined };

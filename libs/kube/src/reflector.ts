@@ -255,7 +255,11 @@ export class Reflector<T extends KubeObject> {
     this.#synced = true;
     this.#listedAtMs = begun.atMs;
     this.#metrics.count('reflector_lists_total', this.#labels());
-    this.#metrics.observe('reflector_list_ms', this.#options.clock.monotonicMs() - begun.atMs, this.#labels());
+    this.#metrics.observe(
+      'reflector_list_seconds',
+      (this.#options.clock.monotonicMs() - begun.atMs) / 1_000,
+      this.#labels(),
+    );
     this.#refreshes.answer(begun.answers);
     return { relist: false };
   }

@@ -233,7 +233,11 @@ export class WorkQueue {
       this.#picks += 1;
       const [key, sinceMs] = first;
       this.#ready[priority].delete(key);
-      this.#metrics.observe('queue_wait_ms', this.#clock.monotonicMs() - sinceMs, this.#labels({ priority }));
+      this.#metrics.observe(
+        'queue_wait_seconds',
+        (this.#clock.monotonicMs() - sinceMs) / 1_000,
+        this.#labels({ priority }),
+      );
       return { key, priority };
     }
     return undefined;
@@ -251,7 +255,7 @@ export class WorkQueue {
     const outcome = await Promise.race([call, limit.expired]);
     limit.cancel();
     this.#busyWorkers -= 1;
-    this.#metrics.observe('queue_reconcile_ms', this.#clock.monotonicMs() - startedAtMs, this.#labels());
+    this.#metrics.observe('queue_reconcile_seconds', (this.#clock.monotonicMs() - startedAtMs) / 1_000, this.#labels());
     if (outcome.kind === 'expired') {
       // The worker is free again; the key stays locked until the call really ends, for two at once would be worse than none.
       this.#pump();

@@ -2,6 +2,7 @@ export type { ClaimOnJob } from './observation/claims.ts';
 export { canSaveOnRequest } from './disruption/save-on-request.ts';
 export { smallerSizes } from './epoch/smaller-sizes.ts';
 export { EndArbiter } from './arbiter/end-arbiter.ts';
+export { newTroubles } from './record/new-troubles.ts';
 export { newestFailure } from './failure/newest-failure.ts';
 export { countEnds } from './arbiter/recorded-ends.ts';
 export { isFenced } from './failure/broken-gang.ts';

@@ -244,12 +244,12 @@ export class ApplyQueue {
     });
     metrics.gauge({
       name: 'coxswain_api_apply_waiting_most',
-      help: 'The same of the project that has the most.',
+      help: 'Jobs with a change that has not reached the cluster, of the project that has the most.',
       collect: () => this.#figures.mostOfOneTurn,
     });
     metrics.gauge({
       name: 'coxswain_api_apply_oldest_seconds',
-      help: 'For how long the oldest of them has waited.',
+      help: 'For how long the oldest change of a job has waited for the cluster.',
       collect: () => this.#figures.oldestSeconds,
     });
     metrics.gauge({

@@ -47,6 +47,7 @@ export class FabricController {
   /** The reported fabric change of each job, by UID. */
   #changes: ReadonlyMap<string, { readonly key: string; readonly message: string }> = new Map();
   #unreadable: string | undefined;
+  #gpuTypes: NonNullable<FabricStatus['gpuTypes']> = [];
   readonly #devices: DeviceReads;
   readonly #labels: NodeLabelController;
 
@@ -56,6 +57,11 @@ export class FabricController {
     this.#labels = new NodeLabelController({ client, clock, isAsked: publishesLabels, onError });
     this.#devices = new DeviceReads({ client, clock, stated: cache.stated });
     this.#survey = new FabricSurvey(parts.cache);
+  }
+
+  /** GPUs of usable nodes by type, as last counted. Empty: not counted yet. */
+  get gpuTypes(): NonNullable<FabricStatus['gpuTypes']> {
+    return this.#gpuTypes;
   }
 
   /** Reconciles at intervals until `signal` aborts. Never rejects. */
@@ -116,9 +122,11 @@ export class FabricController {
       nodes: [...problem.nodes],
       message: cutText(problem.message, MOST_TEXT),
     }));
+    const counts = this.#gpuCounts();
+    this.#gpuTypes = counts.gpuTypes ?? [];
     const status: FabricStatus = {
       ...summary,
-      ...this.#gpuCounts(),
+      ...counts,
       problems: listed,
       conditions: [this.#consistent(fabric, listed)],
     };

@@ -18,6 +18,17 @@ export interface OperatorMetrics extends KubeMetrics {
   countRefusal(): void;
   /** Counts the start of a job for which nodes were held. */
   observeStart(error: StartError): void;
+  /** Counts an incident of a job. */
+  countIncident(kind: string): void;
+  /** Counts a restart of a gang. */
+  countRestart(cause: string): void;
+}
+
+/** GPUs of one type. */
+interface GpuCount {
+  readonly type: string;
+  readonly total: number;
+  readonly free: number;
 }
 
 /** Figures that are read at each scrape. */
@@ -35,8 +46,10 @@ export interface Gauges {
   readonly unrecordedJobs: () => number;
   /** Gangs that run on although something proposes their end, by cause. */
   readonly endsHeld: () => Readonly<Record<string, number>>;
-  /** Jobs that are not placed: a walk over all jobs in the cache, a millisecond for 10,000. */
+  /** Jobs by state, and those that are not placed: a walk over all jobs in the cache, a millisecond for 10,000. */
   readonly queue: () => QueueFigures;
+  /** GPUs of usable nodes by type, as the Fabric says; empty where this replica does not lead. */
+  readonly gpuTypes: () => readonly GpuCount[];
   /** Of the jobs in the cache, kept as they change: a scrape walks no jobs, and waits a moment for changes that are not counted yet. */
   readonly goodput: { readonly read: () => readonly GoodputTotal[]; readonly settled: () => Promise<void> };
 }
@@ -57,11 +70,14 @@ const COUNTERS: Readonly<Record<KubeCounter, { readonly help: string; readonly l
 const MEASUREMENTS: Readonly<
   Record<KubeMeasurement, { readonly help: string; readonly labelNames: readonly string[] }>
 > = {
-  queue_wait_ms: { help: 'Time from being wanted to being reconciled.', labelNames: ['queue'] },
-  queue_reconcile_ms: { help: 'Time of a reconcile.', labelNames: ['queue'] },
+  queue_wait_seconds: { help: 'Time from being wanted to being reconciled.', labelNames: ['queue'] },
+  queue_reconcile_seconds: { help: 'Time of a reconcile.', labelNames: ['queue'] },
   queue_depth: { help: 'Keys that wait for a worker.', labelNames: ['queue'] },
-  reflector_list_ms: { help: 'Time of a complete list.', labelNames: ['collection'] },
+  reflector_list_seconds: { help: 'Time of a complete list.', labelNames: ['collection'] },
 };
+
+const SECONDS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
+const DEPTHS = [1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000];
 
 /** Declares all metrics of the operator, in a registry of their own. */
 export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
@@ -69,7 +85,7 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
   const name = (short: string): string => `coxswain_operator_${short}`;
   const counters = mapValues(COUNTERS, (spec, short) => metrics.counter({ name: name(short), ...spec }));
   const histograms = mapValues(MEASUREMENTS, (spec, short) =>
-    metrics.histogram({ name: name(short), ...spec, buckets: [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000] }),
+    metrics.histogram({ name: name(short), ...spec, buckets: short === 'queue_depth' ? DEPTHS : SECONDS }),
   );
   const sessions = metrics.counter({
     name: name('report_frames_total'),
@@ -126,6 +142,32 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     collect: () => Object.entries(gauges.endsHeld()).map(([cause, value]) => ({ labels: { cause }, value })),
   });
   metrics.gauges({
+    name: 'coxswain_jobs',
+    help: 'Jobs of the cluster, by state.',
+    labelNames: ['state'],
+    collect: () => Object.entries(gauges.queue().jobsByState).map(([state, value]) => ({ labels: { state }, value })),
+  });
+  metrics.gauges({
+    name: 'coxswain_gpus',
+    help: 'GPUs of usable nodes by type, and whether pods or placements hold them. The leader reports them.',
+    labelNames: ['type', 'use'],
+    collect: () =>
+      gauges.gpuTypes().flatMap(({ type, total, free }) => [
+        { labels: { type, use: 'free' }, value: free },
+        { labels: { type, use: 'held' }, value: total - free },
+      ]),
+  });
+  const incidents = metrics.counter({
+    name: 'coxswain_incidents_total',
+    help: 'Incidents of jobs, by kind. The leader counts them.',
+    labelNames: ['kind'],
+  });
+  const restarts = metrics.counter({
+    name: 'coxswain_restarts_total',
+    help: 'Restarts of gangs, by the reason for which the attempt or the incarnation before ended. The leader counts them.',
+    labelNames: ['cause'],
+  });
+  metrics.gauges({
     name: 'coxswain_queue_waiting_jobs',
     help: 'Jobs that are not placed, by the reason of condition Placed.',
     labelNames: ['reason'],
@@ -145,7 +187,7 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
   });
   const startErrorShares = metrics.histogram({
     name: 'coxswain_queue_start_error_ratio',
-    help: 'The same time as a share of the wait that was expected first. Starts for which no wait was expected do not count.',
+    help: 'Starts of jobs for which nodes were held: time between the expected and the actual start, as a share of the wait that was expected first.',
     labelNames: [],
     buckets: [0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1, 2, 5],
   });
@@ -171,6 +213,8 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     countIngestRestart: () => ingestRestarts.inc({}),
     countTelemetryLoss: (bound, count) => losses.inc({ bound }, count),
     countRefusal: () => refusals.inc({}),
+    countIncident: (kind) => incidents.inc({ kind }),
+    countRestart: (cause) => restarts.inc({ cause }),
     observeStart: ({ errorSeconds, share }) => {
       startErrors.observe({ direction: errorSeconds < 0 ? 'earlier' : 'later' }, Math.abs(errorSeconds));
       if (share !== undefined) startErrorShares.observe({}, share);

@@ -16,7 +16,7 @@ const aJob = (state: JobState, reason: Condition['reason'], askedAt: string): Tr
   },
 });
 
-it('counts jobs that are not placed by reason, and the longest wait for GPUs', () => {
+it('counts jobs by state, those that are not placed by reason, and the longest wait for GPUs', () => {
   const jobs = [
     aJob('Queued', 'WaitingForCapacity', '2026-01-10T11:00:00Z'),
     aJob('Restarting', 'WaitingForCapacity', '2026-01-10T10:00:00Z'),
@@ -25,8 +25,9 @@ it('counts jobs that are not placed by reason, and the longest wait for GPUs', (
     aTrainingJob(),
   ];
   expect(queueFigures(jobs, NOW)).toEqual({
+    jobsByState: { Queued: 3, Restarting: 1, Suspended: 1 },
     waitingByReason: { WaitingForCapacity: 2, ObjectMissing: 1 },
     oldestWaitSeconds: 7_200,
   });
-  expect(queueFigures([], NOW)).toEqual({ waitingByReason: {}, oldestWaitSeconds: 0 });
+  expect(queueFigures([], NOW)).toEqual({ jobsByState: {}, waitingByReason: {}, oldestWaitSeconds: 0 });
 });

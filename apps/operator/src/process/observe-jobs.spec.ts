@@ -1,7 +1,7 @@
 import type { TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
 import { aTrainingJob, anAttempt } from '@coxswain/api-types/testing';
 import type { CacheChange, KubeObject } from '@coxswain/kube';
-import { observeStarts } from './observe-starts.ts';
+import { observeJobs } from './observe-jobs.ts';
 import { createOperatorMetrics, type Gauges } from './operator-metrics.ts';
 
 type Job = TrainingJob & KubeObject;
@@ -15,8 +15,9 @@ const startedAt = (time: string): Job =>
 
 const NO_GAUGES = new Proxy({} as Gauges, {
   get: (_, name) => {
+    if (name === 'gpuTypes') return () => [];
     if (name === 'goodput') return { read: () => [], settled: () => Promise.resolve() };
-    if (name === 'queue') return () => ({ waitingByReason: {}, oldestWaitSeconds: 0 });
+    if (name === 'queue') return () => ({ jobsByState: {}, waitingByReason: {}, oldestWaitSeconds: 0 });
     return name === 'endsHeld' ? () => ({}) : () => 0;
   },
 });
@@ -49,11 +50,23 @@ it.each<[string, CacheChange<Job>, boolean, readonly string[]]>([
 ])('the operator counts a %s', async (_sentence, change, isLeader, want) => {
   const metrics = createOperatorMetrics(NO_GAUGES);
   let handler: ((change: CacheChange<Job>) => void) | undefined;
-  observeStarts({ onChange: (given) => (handler = given) }, { metrics, isLeader: () => isLeader });
+  observeJobs({ onChange: (given) => (handler = given) }, { metrics, isLeader: () => isLeader });
   handler?.(change);
   const { text } = await metrics.expose();
   const sums = text
     .split('\n')
     .filter((line) => /^coxswain_queue_start_error_\w+_sum/.test(line) && !line.endsWith(' 0'));
   expect(sums.map((line) => line.replace('coxswain_queue_start_error_', ''))).toEqual(want);
+});
+
+it('the operator counts incidents by kind and restarts by cause', async () => {
+  const metrics = createOperatorMetrics(NO_GAUGES);
+  let handler: ((change: CacheChange<Job>) => void) | undefined;
+  observeJobs({ onChange: (given) => (handler = given) }, { metrics, isLeader: () => true });
+  const failed = anAttempt({ stage: 'Ended', outcome: 'Failed', reason: 'NodeLost', answer: 'Restart' });
+  const incidents = [{ id: '1.1', kind: 'NodeLost' }] as TrainingJobStatus['incidents'];
+  handler?.({ kind: 'updated', previous: aJob({}), object: aJob({ attempts: [failed], incidents }) });
+  const { text } = await metrics.expose();
+  expect(text).toContain('coxswain_incidents_total{kind="NodeLost"} 1');
+  expect(text).toContain('coxswain_restarts_total{cause="NodeLost"} 1');
 });
