@@ -613,7 +613,9 @@ describe('acting', () => {
   it('submit brings the labels of a manifest', async () => {
     const metadata = { name: 'tiny-gpt', labels: { team: 'vision' } };
     const file = aFile('job.yaml', aManifest({ metadata }));
-    await run(['submit', '-f', file], { ...ME, [`POST ${JOBS}`]: { json: aJob(), status: 201 } });
+    const { err } = await run(['submit', '-f', file], { ...ME, [`POST ${JOBS}`]: { json: aJob(), status: 201 } });
+    expect(err).toContain(`Next  coxswain watch ${aJob().name}`);
+    expect(err).toContain(`Page  ${fake?.url}/projects/research/jobs/${aJob().id}`);
     expect(fake?.requests.at(-1)?.body).toMatchObject({ name: 'tiny-gpt', labels: { team: 'vision' } });
   });
 
@@ -934,7 +936,12 @@ describe('what goes wrong is said in a sentence', () => {
     ['a rank that is no number', ['logs', 'tiny-gpt', '--rank', 'first'], {}, /"first" is not a whole number/],
     ['an output that there is not', ['list', '-o', 'xml'], {}, /Allowed choices are table, json, yaml/],
     ['submit without a file', ['submit'], {}, /required option '-f, --file <file>' not specified/],
-    ['a file that is not there', ['submit', '-f', '/nowhere/job.yaml'], {}, /Cannot read \/nowhere\/job\.yaml: there is no such file/],
+    [
+      'a file that is not there',
+      ['submit', '-f', '/nowhere/job.yaml'],
+      {},
+      /Cannot read \/nowhere\/job\.yaml: there is no such file/,
+    ],
   ])('%s', async (_sentence, argv, routes, want) => {
     const { code, out, err } = await run(argv, routes);
     expect([code, out]).toEqual([1, '']);

@@ -39,6 +39,13 @@ interface ResumeOptions extends WaitOption {
 export function addActingCommands(program: Command, session: Session): void {
   const showJob = (job: Job): void => session.show(job, (shown) => jobDetails(shown, session.now()));
 
+  /** Where a person goes on. Not on standard output, which programs read. */
+  const tellNext = (project: ProjectJobs, job: Job, next: string): void => {
+    if (session.outputFormat() !== 'table') return;
+    session.printError(`\nNext  ${next}`);
+    session.printError(`Page  ${session.signInPlace().server}/projects/${project.project}/jobs/${job.id}`);
+  };
+
   const waited = async (
     project: ProjectJobs,
     job: Job,
@@ -79,7 +86,10 @@ export function addActingCommands(program: Command, session: Session): void {
         return session.setExitCode(isInTheWay(check) ? 1 : 0);
       }
       const job = await project.api.createJob(project.project, body, options.idempotencyKey);
-      if (options.watch === undefined) return showJob(job);
+      if (options.watch === undefined) {
+        showJob(job);
+        return tellNext(project, job, `coxswain watch ${job.name}, or coxswain explain ${job.name} if it waits`);
+      }
       if (session.outputFormat() === 'table') session.print(`Submitted ${job.name} (${job.id}).`);
       session.setExitCode(await watchJob(project, job, session));
     });
@@ -100,7 +110,9 @@ export function addActingCommands(program: Command, session: Session): void {
     .option('-w, --wait', 'return when the ranks have stopped; exit code 3 if the job ends before')
     .action(async (name: string, { wait }: WaitOption) => {
       const project = await session.open();
-      await waited(project, await project.api.suspend((await project.find(name)).at), { wait, state: 'Suspended' });
+      const job = await project.api.suspend((await project.find(name)).at);
+      await waited(project, job, { wait, state: 'Suspended' });
+      tellNext(project, job, `coxswain resume ${job.name}`);
     });
 
   program
