@@ -604,6 +604,13 @@ describe('acting', () => {
     });
   });
 
+  it('submit says how to follow the job, where programs do not read it', async () => {
+    const argv = ['submit', '-f', aFile('job.yaml', aManifest())];
+    const { err } = await run(argv, { ...ME, [`POST ${JOBS}`]: { json: aJob(), status: 201 } });
+    expect(err).toContain(`Next  coxswain watch ${aJob().name}`);
+    expect(err).toContain(`Page  ${fake?.url}/projects/research/jobs/${aJob().id}`);
+  });
+
   it('submit --name goes before the name in the file', async () => {
     const argv = ['submit', '-f', aFile('job.yaml', aManifest()), '--name', 'another'];
     await run(argv, { ...ME, [`POST ${JOBS}`]: { json: aJob(), status: 201 } });
@@ -613,9 +620,7 @@ describe('acting', () => {
   it('submit brings the labels of a manifest', async () => {
     const metadata = { name: 'tiny-gpt', labels: { team: 'vision' } };
     const file = aFile('job.yaml', aManifest({ metadata }));
-    const { err } = await run(['submit', '-f', file], { ...ME, [`POST ${JOBS}`]: { json: aJob(), status: 201 } });
-    expect(err).toContain(`Next  coxswain watch ${aJob().name}`);
-    expect(err).toContain(`Page  ${fake?.url}/projects/research/jobs/${aJob().id}`);
+    await run(['submit', '-f', file], { ...ME, [`POST ${JOBS}`]: { json: aJob(), status: 201 } });
     expect(fake?.requests.at(-1)?.body).toMatchObject({ name: 'tiny-gpt', labels: { team: 'vision' } });
   });
 
