@@ -4366,6 +4366,8 @@ class Webhook(TypedDict):
     id: str
     url: str
     events: list[Literal["incident.opened", "incident.acted", "incident.closed", "job.needsPerson", "job.ended"]]
+    form: Literal["Standard", "Slack"]
+    """Standard: JSON as Standard Webhooks lays it out. Slack: a text for an incoming webhook of Slack."""
     state: Literal["active", "disabled"]
     """disabled: nothing is sent until it is enabled again."""
     disabledReason: str | None
@@ -4386,12 +4388,16 @@ class WebhookCreateInput(TypedDict):
     """Where messages are sent: https, without user, password and fragment, at a public address."""
     events: NotRequired[list[Literal["incident.opened", "incident.acted", "incident.closed", "job.needsPerson", "job.ended"]]]
     """Absent: all."""
+    form: NotRequired[Literal["Standard", "Slack"]]
+    """Standard: JSON as Standard Webhooks lays it out. Slack: a text for an incoming webhook of Slack."""
 
 
 class WebhookCreated(TypedDict):
     id: str
     url: str
     events: list[Literal["incident.opened", "incident.acted", "incident.closed", "job.needsPerson", "job.ended"]]
+    form: Literal["Standard", "Slack"]
+    """Standard: JSON as Standard Webhooks lays it out. Slack: a text for an incoming webhook of Slack."""
     state: Literal["active", "disabled"]
     """disabled: nothing is sent until it is enabled again."""
     disabledReason: str | None

@@ -327,6 +327,7 @@ export {
   PERSON_REASONS,
   Webhook,
   WEBHOOK_EVENTS,
+  type WebhookForm,
   WEBHOOK_TEST,
   WebhookCreate,
   WebhookCreated,

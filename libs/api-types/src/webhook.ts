@@ -34,6 +34,14 @@ export const PERSON_REASONS: Readonly<
   Running: ['ImageUnavailable', 'SecretMissing', 'PodStuck', 'Denied'],
 };
 
+/** Forms in which messages to an endpoint are written. */
+const WEBHOOK_FORMS = ['Standard', 'Slack'] as const;
+/** Form in which messages to an endpoint are written. */
+export type WebhookForm = (typeof WEBHOOK_FORMS)[number];
+const form = z
+  .enum(WEBHOOK_FORMS)
+  .describe('Standard: JSON as Standard Webhooks lays it out. Slack: a text for an incoming webhook of Slack.');
+
 const MAX_WEBHOOK_URL = 2_048;
 
 /** Body of the request that creates a webhook. */
@@ -50,6 +58,7 @@ export const WebhookCreate = z
       .max(EVENT_NAMES.length)
       .default([...EVENT_NAMES])
       .describe('Absent: all.'),
+    form: form.default('Standard'),
   })
   .meta({ id: 'WebhookCreate', examples: [EXAMPLE_WEBHOOK] });
 export type WebhookCreate = z.infer<typeof WebhookCreate>;
@@ -77,6 +86,7 @@ export const Webhook = z
     id: z.uuid(),
     url: z.string(),
     events: z.array(z.enum(EVENT_NAMES)),
+    form,
     state: z.enum(['active', 'disabled']).describe('disabled: nothing is sent until it is enabled again.'),
     disabledReason: z.string().nullable(),
     failures: counter.describe('Attempts in a row that failed, of all messages together.'),

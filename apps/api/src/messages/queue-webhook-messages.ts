@@ -2,6 +2,7 @@
 import type { WebhookMessage } from '@coxswain/api-types';
 import { firstOf, type Sql } from '@coxswain/persistence';
 import { messageText } from '../webhooks/message-text.ts';
+import { slackText } from '../webhooks/slack-text.ts';
 import type { JobNews } from './job-news.ts';
 
 /** Messages of one endpoint that have not arrived; what comes then is counted and left out. */
@@ -29,6 +30,7 @@ export async function queueWebhookMessages(sql: Sql, jobId: string, news: readon
     messages.map(({ type }) => type),
     messages.map(messageText),
     MOST_WAITING_OF_ENDPOINT,
+    messages.map(slackText),
   ]);
 }
 
@@ -41,9 +43,9 @@ const WHO_LISTENS = `
 /** The time of the clock, not of the transaction, orders what one transaction tells. */
 const QUEUE = `
   WITH told AS (
-    SELECT * FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS one (event, body, position)
+    SELECT * FROM unnest($2::text[], $3::text[], $5::text[]) WITH ORDINALITY AS one (event, body, slack_body, position)
   ), wanted AS (
-    SELECT w.cluster_id, w.project_id, w.id AS webhook_id, t.event, t.body, t.position,
+    SELECT w.cluster_id, w.project_id, w.id AS webhook_id, t.event, CASE w.form WHEN 'Slack' THEN t.slack_body ELSE t.body END AS body, t.position,
            (SELECT count(*) FROM (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.state = 'waiting' LIMIT $4) AS counted) >= $4 AS is_full
       FROM webhooks w JOIN told t ON t.event = ANY (w.events)
      WHERE w.project_id = $1 AND w.disabled_at IS NULL

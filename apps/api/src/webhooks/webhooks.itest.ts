@@ -76,7 +76,7 @@ interface Endpoint {
 }
 
 /** An endpoint whose receiver is the one of the examples. */
-async function anEndpoint(events?: readonly string[]): Promise<Endpoint> {
+async function anEndpoint(events?: readonly string[], form?: string): Promise<Endpoint> {
   const [messages, came, refusals]: [Endpoint['messages'], Endpoint['came'], number[]] = [[], [], []];
   // Made when the secret is known.
   const verifiers: Server[] = [];
@@ -91,7 +91,11 @@ async function anEndpoint(events?: readonly string[]): Promise<Endpoint> {
   servers.push(door);
   await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(door.address() as AddressInfo).port}/hook`;
-  const { status, body } = await send('POST', WEBHOOKS, { url, ...(events === undefined ? {} : { events }) });
+  const { status, body } = await send('POST', WEBHOOKS, {
+    url,
+    ...(events === undefined ? {} : { events }),
+    ...(form === undefined ? {} : { form }),
+  });
   expect(status).toBe(201);
   verifiers.push(receiver(body.secret, (message) => void messages.push(message)));
   return { id: body.id, secret: body.secret, messages, came, refusals };
@@ -178,6 +182,22 @@ describe('an endpoint', () => {
       ['job.needsPerson', undefined],
       ['job.ended', 'Deleted'],
     ]);
+  });
+
+  it('of form Slack is told in a sentence, and one beside it in JSON', async () => {
+    await aJob('told');
+    const [slack, standard] = [await anEndpoint(undefined, 'Slack'), await anEndpoint()];
+    await send('POST', `${WEBHOOKS}/${slack.id}/test`);
+    await project('told', { state: 'Complete', summary: 'It made all steps.' });
+    await Promise.all([seen(slack, 2), seen(standard, 1)]);
+    expect(slack.messages).toMatchObject([
+      { text: '*Coxswain*, project research: Somebody asked for this message to see whether it arrives.' },
+      { text: '*research/told* is Complete. It made all steps.' },
+    ]);
+    expect(typesOf(standard)).toEqual(['job.ended']);
+    expect(await shown(slack.id)).toMatchObject({ form: 'Slack' });
+    // A project has at most ten.
+    for (const { id } of [slack, standard]) await send('DELETE', `${WEBHOOKS}/${id}`);
   });
 
   it('that refuses gets the same message again under the same id, and what it wrote is shown to nobody', async () => {

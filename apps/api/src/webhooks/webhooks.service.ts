@@ -7,6 +7,7 @@ import {
   type WebhookDelivery,
   type WebhookDeliveryList,
   type WebhookEvent,
+  type WebhookForm,
   type WebhookList,
   type WebhookRotate,
 } from '@coxswain/api-types';
@@ -31,6 +32,7 @@ import {
 import { ProjectLimits } from '../limits/project-limits.ts';
 import { messageIdOf } from './message-id.ts';
 import { messageText, testMessage } from './message-text.ts';
+import { slackText } from './slack-text.ts';
 import { type CallRules, hostOf, urlProblem } from './url-rules.ts';
 import { freshSecret, sealSecret } from './webhook-secrets.ts';
 
@@ -74,7 +76,11 @@ export class WebhooksService {
     this.#limits = limits;
   }
 
-  async create(principal: Principal, projectName: string, { url, events }: WebhookCreate): Promise<WebhookCreated> {
+  async create(
+    principal: Principal,
+    projectName: string,
+    { url, events, form }: WebhookCreate,
+  ): Promise<WebhookCreated> {
     return this.#in(principal, { project: projectName, action: 'webhook.write' }, async (sql, project) => {
       const problem = urlProblem(url, this.#rules);
       if (problem !== undefined) throw unfit(problem);
@@ -82,8 +88,8 @@ export class WebhooksService {
       const [id, secret] = [randomUUID(), freshSecret()];
       const sealed = await sealSecret(secret, { webhookId: id, key: this.#key });
       await sql.query(
-        'INSERT INTO webhooks (id, cluster_id, project_id, url, events, sealed_secret) VALUES ($1, $2, $3, $4, $5, $6)',
-        [id, this.#cluster.id, project.id, new URL(url).href, [...new Set(events)], sealed],
+        'INSERT INTO webhooks (id, cluster_id, project_id, url, events, sealed_secret, form) VALUES ($1, $2, $3, $4, $5, $6, $7)',
+        [id, this.#cluster.id, project.id, new URL(url).href, [...new Set(events)], sealed, form],
       );
       const detail = { host: hostOf(new URL(url)), events: events.length };
       await this.#audit(sql, principal, { verb: 'create', id, project, detail });
@@ -149,7 +155,7 @@ export class WebhooksService {
   /** Queues a message that tells of nothing. */
   async test(principal: Principal, { project: name, webhookId }: WebhookAddress): Promise<WebhookDelivery> {
     return this.#in(principal, { project: name, action: 'webhook.write' }, async (sql, project) => {
-      const { state } = await this.#find(sql, project, webhookId);
+      const { state, form } = await this.#find(sql, project, webhookId);
       if (state === 'disabled') throw new DomainError('CONFLICT', 'the endpoint is disabled; enable it first');
       const key = this.#keyOf(project, webhookId);
       const queued = await sql.query<DeliveryRow>(
@@ -157,7 +163,7 @@ export class WebhooksService {
          SELECT $1, $2, $3, $4, $5
           WHERE (SELECT count(*) FROM webhook_deliveries WHERE webhook_id = $3 AND state = 'waiting' AND event = $4) < ${MOST_WAITING_TESTS}
          RETURNING *`,
-        [...key, WEBHOOK_TEST, messageText(testMessage(name, this.#clock.now()))],
+        [...key, WEBHOOK_TEST, (form === 'Slack' ? slackText : messageText)(testMessage(name, this.#clock.now()))],
       );
       const row = firstOf(queued);
       if (row === undefined)
@@ -218,6 +224,7 @@ interface WebhookRow {
   readonly id: string;
   readonly url: string;
   readonly events: readonly WebhookEvent[];
+  readonly form: WebhookForm;
   readonly failures: number;
   readonly failing_since: Date | null;
   readonly disabled_at: Date | null;
@@ -240,7 +247,7 @@ interface DeliveryRow {
 }
 
 const SELECT = `
-  SELECT w.id, w.url, w.events, w.failures, w.failing_since, w.disabled_at, w.disabled_reason, w.left_out, w.created_at,
+  SELECT w.id, w.url, w.events, w.form, w.failures, w.failing_since, w.disabled_at, w.disabled_reason, w.left_out, w.created_at,
          CASE WHEN w.previous_secret_until > now() THEN w.previous_secret_until END AS previous_until,
          (SELECT count(*)::integer FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.state = 'waiting') AS waiting
     FROM webhooks w`;
@@ -250,6 +257,7 @@ function toWebhook(row: WebhookRow): Webhook {
     id: row.id,
     url: row.url,
     events: [...row.events],
+    form: row.form,
     state: row.disabled_at === null ? 'active' : 'disabled',
     disabledReason: row.disabled_reason,
     failures: row.failures,

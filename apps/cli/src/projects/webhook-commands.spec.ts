@@ -11,6 +11,7 @@ function aWebhook(changes: Partial<Webhook> = {}): Webhook {
     id: ID,
     url: 'https://hooks.example.com/a',
     events: ['job.ended'],
+    form: 'Standard',
     state: 'active',
     disabledReason: null,
     failures: 0,
@@ -45,9 +46,9 @@ describe('coxswain webhooks', () => {
     const disabled = aWebhook({ state: 'disabled', disabledReason: 'It answered 410.', leftOut: 7, waiting: 3 });
     const failing = aWebhook({ url: 'https://b.example.com/', failures: 4 });
     const { out } = await run('webhooks list', { [WEBHOOKS]: { json: { items: [disabled, failing] } } });
-    expect(out).toBe(`ID                                    URL                          STATE        WAITING  EVENTS
-${ID}  https://hooks.example.com/a  disabled     3        job.ended
-${ID}  https://b.example.com/       failing (4)  0        job.ended
+    expect(out).toBe(`ID                                    URL                          STATE        FORM      WAITING  EVENTS
+${ID}  https://hooks.example.com/a  disabled     Standard  3        job.ended
+${ID}  https://b.example.com/       failing (4)  Standard  0        job.ended
 
 https://hooks.example.com/a is disabled. It answered 410.
 7 messages to https://hooks.example.com/a were left out, because too many waited.`);
@@ -60,6 +61,14 @@ https://hooks.example.com/a is disabled. It answered 410.
     });
     expect(answer).toMatchObject({ code: 0, out: 'whsec_c2VjcmV0' });
     expect(answer.err).toMatch(/shown this once/);
+  });
+
+  it('add --slack asks for sentences', async () => {
+    const created = { ...aWebhook({ form: 'Slack' }), secret: 'whsec_c2VjcmV0' };
+    const { requests } = await run('webhooks add https://hooks.slack.com/services/a --slack', {
+      'POST /v1/projects/research/webhooks': { json: created },
+    });
+    expect(requests.at(-1)?.body).toEqual({ url: 'https://hooks.slack.com/services/a', form: 'Slack' });
   });
 
   it('add refuses an event that there is not', async () => {

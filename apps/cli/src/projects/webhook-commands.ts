@@ -55,10 +55,15 @@ function addChangingCommands(webhooks: Command, session: Session): void {
     .command('add <url>')
     .description('add an endpoint, and print its signing secret this once')
     .addOption(new Option('--event <events...>', 'events to send (default: all)').choices(EVENT_NAMES))
+    .option('--slack', 'write messages for an incoming webhook of Slack: sentences instead of JSON')
     .addHelpText('after', `\nEvents:\n${eventLines()}`)
-    .action(async (url: string, { event }: { readonly event?: WebhookEvent[] }) => {
+    .action(async (url: string, { event, slack }: { readonly event?: WebhookEvent[]; readonly slack?: true }) => {
       const { api, project } = await session.open();
-      const request = event === undefined ? { url } : { url, events: event };
+      const request = {
+        url,
+        ...(event === undefined ? {} : { events: event }),
+        ...(slack === true ? { form: 'Slack' as const } : {}),
+      };
       showSecret(session, await api.createWebhook(project, request));
     });
 
@@ -124,8 +129,8 @@ function eventLines(): string {
 
 function webhookTable(items: readonly Webhook[]): string {
   if (items.length === 0) return 'No webhooks. `coxswain webhooks add URL` adds one.';
-  const rows = items.map((one) => [one.id, one.url, stateCell(one), `${one.waiting}`, one.events.join(' ')]);
-  const table = columns([['ID', 'URL', 'STATE', 'WAITING', 'EVENTS'], ...rows]);
+  const rows = items.map((one) => [one.id, one.url, stateCell(one), one.form, `${one.waiting}`, one.events.join(' ')]);
+  const table = columns([['ID', 'URL', 'STATE', 'FORM', 'WAITING', 'EVENTS'], ...rows]);
   const notes = items.flatMap(notesOf);
   return notes.length === 0 ? table : `${table}\n\n${notes.join('\n')}`;
 }
