@@ -111,6 +111,7 @@ export const LONG_TESTS: readonly string[] = [
   'e2e/elastic.itest.ts',
   'e2e/idle-cluster.itest.ts',
   'e2e/kills.itest.ts',
+  'e2e/making-room.itest.ts',
   'e2e/outages.itest.ts',
   'e2e/real-engines.itest.ts',
   'e2e/slow-torchtitan.itest.ts',
