@@ -37,11 +37,22 @@ const CHANGES: readonly Partial<ParallelLayout>[] = [
   { memory: { recompute: { mode: 'selective' } } },
   { memory: { recompute: { mode: 'full' } } },
 ];
-/** For scripts of DeepSpeed; jobs of Megatron have one of their own. */
 const OFFLOADS: readonly Partial<ParallelLayout>[] = [
   { memory: { hostMemoryGibPerGpu: 64, offload: [{ what: 'optimizer' }] } },
   { memory: { hostMemoryGibPerGpu: 64, offload: [{ what: 'optimizer', fraction: 0.5 }] } },
+  { memory: { hostMemoryGibPerGpu: 64, offload: [{ what: 'activations' }] } },
+  { memory: { hostMemoryGibPerGpu: 64, offload: [{ what: 'activations' }], recompute: { mode: 'full' } } },
 ];
+const MEGATRON_STATES = {
+  zeroStage: 1,
+  implementation: 'distributed-optimizer',
+  precisionAwareOptimizer: true,
+} as const;
+const OFFLOADS_OF: Readonly<Partial<Record<EngineName, readonly Partial<ParallelLayout>[]>>> = {
+  deepspeed: OFFLOADS,
+  'megatron-lm': OFFLOADS.map((offload) => ({ ...offload, states: MEGATRON_STATES })),
+  'megatron-bridge': OFFLOADS.map((offload) => ({ ...offload, states: MEGATRON_STATES })),
+};
 const DISPATCHERS = [undefined, 'allgather', 'alltoall', 'deepep', 'hybridep'] as const;
 
 interface Case {
@@ -51,7 +62,7 @@ interface Case {
 }
 
 const CASES = JOBS_OF_ENGINES.flatMap(ofReleases).flatMap((one) =>
-  [...CHANGES, ...(one.engine === 'deepspeed' ? OFFLOADS : [])].flatMap((change) =>
+  [...CHANGES, ...(OFFLOADS_OF[one.engine] ?? [])].flatMap((change) =>
     DISPATCHERS.flatMap((dispatcher) => changed(one, change, dispatcher)),
   ),
 );
@@ -156,6 +167,11 @@ describe('a renderer that drifts from the price is found', () => {
       'megatron-bridge',
       'it writes another format of gradients',
       inFile(/megatron-bridge\.json$/, /"grad_reduce_in_fp32": ?true/, '"grad_reduce_in_fp32": false'),
+    ],
+    [
+      'megatron-bridge',
+      'it leaves the share of the optimizer on the host to the default of Megatron-Bridge',
+      inFile(/megatron-bridge\.json$/, /"optimizer\.optimizer_offload_fraction": ?1,/, ''),
     ],
     [
       'torchtitan',

@@ -34,6 +34,7 @@ export {
   resolveDispatcher,
   resolveGradientPrecision,
   resolveMomentPrecision,
+  resolveOffloadedShare,
   resolveStateImplementation,
   resolveZeroStage,
 } from './resolved-facts.ts';

@@ -58,6 +58,18 @@ export function resolveZeroStage({ states }: Pick<ParallelLayout, 'states'>): nu
   return implementation === 'megatron-fsdp' || implementation === 'fsdp2' ? 3 : 0;
 }
 
+/** Share of the optimizer's states, or of another part, that is kept outside the GPU: all of it where a rule of the layout gives no share. */
+export function resolveOffloadedShare(
+  { memory }: Pick<ParallelLayout, 'memory'>,
+  what: NonNullable<NonNullable<ParallelLayout['memory']>['offload']>[number]['what'],
+): number {
+  const shares = (memory?.offload ?? []).filter((rule) => rule.what === what).map((rule) => rule.fraction ?? 1);
+  return Math.min(
+    1,
+    shares.reduce((sum, share) => sum + share, 0),
+  );
+}
+
 /** Which traffic of data parallelism overlaps computation. */
 export interface DataOverlaps {
   readonly overlapGradReduce: boolean;

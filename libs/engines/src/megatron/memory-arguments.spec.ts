@@ -101,6 +101,7 @@ it.each<[string, Change, readonly string[]]>([
       '--use-distributed-optimizer',
       '--use-precision-aware-optimizer',
       '--optimizer-cpu-offload',
+      '--optimizer-offload-fraction 1',
       '64 GiB of host memory',
       'without 0 GiB of host memory',
     ],

@@ -1,8 +1,8 @@
 /** Renders recomputation and offloading for Megatron-LM. */
+import { resolveOffloadedShare } from '@coxswain/layout';
 import {
   type MegatronJob,
   flag,
-  flagOf,
   kept,
   note,
   refuse,
@@ -20,7 +20,7 @@ export function memoryArguments(job: MegatronJob): readonly RenderedField[] {
   if (memory === undefined) return [];
   return [
     ...recomputeArguments(memory.recompute),
-    ...(memory.offload ?? []).flatMap(offloadArguments),
+    ...(memory.offload ?? []).flatMap((rule) => offloadArguments(rule, job)),
     ...kept('layout.memory.hostMemoryGibPerGpu'),
   ];
 }
@@ -63,7 +63,7 @@ function recomputeArguments(recompute: Memory['recompute']): readonly RenderedFi
   ];
 }
 
-function offloadArguments(rule: Offload): readonly RenderedField[] {
+function offloadArguments(rule: Offload, { layout }: MegatronJob): readonly RenderedField[] {
   const field = 'layout.memory.offload';
   if (rule.to === 'nvme')
     return refuse('offload-to-host-memory', `${field}.to`, 'Megatron-LM offloads to host memory alone', 'use cpu');
@@ -72,7 +72,7 @@ function offloadArguments(rule: Offload): readonly RenderedField[] {
   );
   if (unsupported !== undefined)
     return refuse('offload-words', `${field}.${unsupported}`, `Megatron-LM has no ${unsupported}`, 'leave it out');
-  if (rule.what === 'optimizer') return optimizerArguments(rule);
+  if (rule.what === 'optimizer') return optimizerArguments(rule, resolveOffloadedShare(layout, rule.what));
   if (rule.what === 'activations') return activationArguments(rule);
   return refuse(
     'offload-what',
@@ -83,14 +83,15 @@ function offloadArguments(rule: Offload): readonly RenderedField[] {
 }
 
 /** The hybrid device optimizer is a path of the precision-aware one, which a rule of layouts asks for. */
-function optimizerArguments({ fraction, overlap, modules }: Offload): readonly RenderedField[] {
+function optimizerArguments({ fraction, overlap, modules }: Offload, share: number): readonly RenderedField[] {
   const field = 'layout.memory.offload';
   if (modules !== undefined)
     return refuse('offload-words', `${field}.modules`, 'modules are those of activations', 'leave them out');
   return [
     ...flag(`${field}.what`, '--optimizer-cpu-offload'),
     ...kept(`${field}.to`),
-    ...flagOf(`${field}.fraction`, '--optimizer-offload-fraction', fraction),
+    // Defaults differ: 1 in Megatron-LM's parser, 0 in the configuration of Megatron-Bridge.
+    ...flag(`${field}.${fraction === undefined ? 'what' : 'fraction'}`, '--optimizer-offload-fraction', share),
     ...switchOf(`${field}.overlap`, '--overlap-cpu-optimizer-d2h-h2d', overlap),
   ];
 }

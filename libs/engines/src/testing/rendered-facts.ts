@@ -51,6 +51,9 @@ function megatronFacts({ release, command }: RenderedEngine): RenderedFacts {
     sequenceParallel: has('--sequence-parallel'),
     recompute: (first('--recompute-granularity') ?? 'none') as PricedFacts['recompute'],
     offloadOptimizer: has('--optimizer-cpu-offload') ? Number(first('--optimizer-offload-fraction') ?? 1) : 0,
+    offloadActivations: has('--fine-grained-activation-offloading')
+      ? Number(first('--activation-offload-fraction') ?? 1)
+      : 0,
     // Without experts there is nothing to dispatch.
     ...(has('--num-experts')
       ? {
@@ -92,8 +95,10 @@ function bridgeFacts({ files }: RenderedEngine): RenderedFacts {
     sequenceParallel: isOn('model.sequence_parallel'),
     recompute: (settings['model.recompute_granularity'] ?? 'none') as PricedFacts['recompute'],
     offloadOptimizer: isOn('optimizer.optimizer_cpu_offload')
-      ? Number(settings['optimizer.optimizer_offload_fraction'] ?? 1)
+      ? // The default of OptimizerConfig (megatron/core/optimizer/optimizer_config.py).
+        Number(settings['optimizer.optimizer_offload_fraction'] ?? 0)
       : 0,
+    offloadActivations: isOn('model.fine_grained_activation_offloading') ? 1 : 0,
     ...(settings['model.moe_token_dispatcher_type'] === undefined && settings['model.num_moe_experts'] === undefined
       ? {}
       : {
@@ -167,6 +172,7 @@ function deepSpeedFacts({ files }: RenderedEngine): RenderedFacts {
   const config = jsonOf(files, 'deepspeed.json');
   const zero = config['zero_optimization'] as Leaves;
   const offload = zero['offload_optimizer'] as Leaves | undefined;
+  const checkpointing = config['activation_checkpointing'] as Leaves | undefined;
   const overlap = (zero['overlap_comm'] ?? zero['stage'] === 3) as boolean;
   return {
     zeroStage: stageOf(Number(zero['stage'])),
@@ -174,9 +180,10 @@ function deepSpeedFacts({ files }: RenderedEngine): RenderedFacts {
     overlapParamGather: overlap,
     offloadOptimizer: offload === undefined ? 0 : Number(offload['ratio'] ?? 1),
     offloadWeights: zero['offload_param'] === undefined ? 0 : 1,
+    offloadActivations: checkpointing?.['cpu_checkpointing'] === true ? 1 : 0,
     // fp16 keeps its gradients in fp16; bf16 adds them up in fp32 (runtime/engine.py, `grad_accum_dtype`).
     gradientBytes: config['fp16'] === undefined ? 4 : 2,
-    recompute: config['activation_checkpointing'] === undefined ? 'none' : 'full',
+    recompute: checkpointing === undefined ? 'none' : 'full',
   };
 }
 

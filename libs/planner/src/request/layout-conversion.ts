@@ -10,6 +10,7 @@ import {
   type ParallelLayout,
   type RankAxis,
   resolveDispatcher,
+  resolveOffloadedShare,
   resolveStateImplementation,
   resolveZeroStage,
 } from '@coxswain/layout';
@@ -217,9 +218,9 @@ export function candidateOfLayout(layout: ParallelLayout, model: HasExperts, mic
     zeroImplementation: implementationOf(layout),
     ...recomputationOf(layout),
     ...(blockLayers === undefined ? {} : { recomputeLayersPerChunk: blockLayers }),
-    offloadOptimizer: offloadShare(layout, 'optimizer'),
-    offloadActivations: offloadShare(layout, 'activations'),
-    offloadWeights: offloadShare(layout, 'parameters'),
+    offloadOptimizer: resolveOffloadedShare(layout, 'optimizer'),
+    offloadActivations: resolveOffloadedShare(layout, 'activations'),
+    offloadWeights: resolveOffloadedShare(layout, 'parameters'),
     microBatchSize,
     overlapTensor: layout.communication?.overlapTensorParallel ?? false,
     overlapGradReduce: layout.communication?.overlapGradReduce ?? false,
@@ -352,12 +353,4 @@ function recomputationOf(layout: ParallelLayout): Pick<CandidateLayout, 'recompu
 function blockLayersOf(layout: ParallelLayout): number | undefined {
   const recompute = layout.memory?.recompute;
   return recompute?.mode === 'full' && recompute.method === 'block' ? (recompute.layers ?? 1) : undefined;
-}
-
-function offloadShare(layout: ParallelLayout, what: OffloadRule['what']): number {
-  const shares = (layout.memory?.offload ?? []).filter((rule) => rule.what === what).map((rule) => rule.fraction ?? 1);
-  return Math.min(
-    1,
-    shares.reduce((sum, share) => sum + share, 0),
-  );
 }

@@ -136,7 +136,7 @@ function expertsOf(layout: ParallelLayout): Section | undefined {
 
 /** Read by deepspeed.checkpointing, which the script has to call. */
 function recomputeOf({ memory }: ParallelLayout): Section | undefined {
-  const isOffloaded = memory?.offload?.some(({ what }) => what === 'activations');
-  if (memory?.recompute?.mode !== 'full' && isOffloaded !== true) return undefined;
-  return { partition_activations: false, cpu_checkpointing: isOffloaded === true };
+  if (memory?.recompute?.mode !== 'full') return undefined;
+  const isOffloaded = memory.offload?.some(({ what }) => what === 'activations') === true;
+  return { partition_activations: false, cpu_checkpointing: isOffloaded };
 }

@@ -203,11 +203,16 @@ it.each<[string, ScriptChange, readonly string[]]>([
   ],
   [
     'activations that wait in host memory',
-    { layout: { memory: { offload: [{ what: 'activations' }], hostMemoryGibPerGpu: 16 } } },
+    {
+      layout: {
+        memory: { offload: [{ what: 'activations' }], recompute: { mode: 'full' }, hostMemoryGibPerGpu: 16 },
+      },
+    },
     [
       'activation_checkpointing.partition_activations: false',
       'activation_checkpointing.cpu_checkpointing: true',
       'note: Recomputation is configured; the script calls deepspeed.checkpointing around its layers.',
+      'note: The script reads layout.memory.recompute.mode from job.json, or does not do it.',
       '16 GiB of host memory',
       'without 0 GiB of host memory',
     ],

@@ -176,6 +176,16 @@ it.each<[string, ScriptChange, readonly string[]]>([
     ],
   ],
   [
+    'activations that no layer recomputes',
+    offload({ what: 'activations' }),
+    [
+      'deepspeed-offloads-recomputed',
+      'layout.memory.offload.0',
+      'deepspeed offloads the inputs of recomputed layers alone, and layout.memory.recompute.mode is none',
+      'set layout.memory.recompute.mode to full, or leave the rule out',
+    ],
+  ],
+  [
     'a disk without scratch',
     offload({ what: 'parameters', to: 'nvme' }),
     [

@@ -124,6 +124,14 @@ function wrongOffload({ layout, scratch }: EffectiveSpec): ReturnType<Check> {
         why: `deepspeed cannot do ${strange} of ${rule.what}`,
         fallback: 'leave it out',
       };
+    // `cpu_checkpointing` keeps what recomputation begins from on the host, and nothing else (runtime/activation_checkpointing/checkpointing.py).
+    if (rule.what === 'activations' && layout.memory?.recompute?.mode !== 'full')
+      return {
+        rule: 'deepspeed-offloads-recomputed',
+        field,
+        why: `deepspeed offloads the inputs of recomputed layers alone, and layout.memory.recompute.mode is ${layout.memory?.recompute?.mode ?? 'none'}`,
+        fallback: 'set layout.memory.recompute.mode to full, or leave the rule out',
+      };
   }
   return undefined;
 }
