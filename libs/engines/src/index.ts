@@ -1,4 +1,5 @@
 export { answeredRendering, contextOfPlacement, judgedRendering, refusedRendering } from './rendering-answer.ts';
+export { type AskedOfEngine, fieldsOfDocument, knownRelease, meshFields, modelFields } from './document-request.ts';
 export { renderRequest } from './rendering-request.ts';
 export { engineList, isEngineName } from './engine-list.ts';
 export { ENGINE_GUIDES } from './engine-guides.ts';

@@ -1,5 +1,6 @@
 /** `layout check`, `render` and `predict` give one verdict about a layout and its engine, and one exit code. */
 import { isEngineName } from '@coxswain/engines';
+import { VERDICT_ROWS, type Verdicts } from '@coxswain/engines/testing/verdict-rows';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -13,12 +14,6 @@ beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'coxswain-verdict-'));
 });
 afterEach(() => rmSync(directory, { recursive: true }));
-
-interface Verdicts {
-  readonly check: number;
-  readonly render: number;
-  readonly predict: number;
-}
 
 async function verdicts(path: string): Promise<Verdicts> {
   const [check, render, predict] = [
@@ -48,58 +43,7 @@ describe('a shipped layout for an engine that jobs can name', () => {
   });
 });
 
-const QWEN = {
-  engine: { name: 'megatron-bridge' },
-  model: 'qwen3-30b-a3b',
-  batch: { globalBatchSize: 1024, microBatchSize: 1, sequenceLength: 4096 },
-  mesh: { gpusPerNode: 8, segments: [{ nodes: 2, gpu: 'h200', network: 'roce' }] },
-};
-const EXPERTS = {
-  pipelineParallelDegree: 2,
-  dataParallelDegree: 8,
-  pipeline: { schedule: 'interleaved-1f1b', chunksPerRank: 12 },
-  states: { zeroStage: 1, implementation: 'distributed-optimizer' },
-  communication: { overlapExpertParallel: true },
-};
-
-it.each<[string, object, Verdicts]>([
-  [
-    'an overlapped exchange of experts without a dispatcher is rendered by all-to-all, as it is priced',
-    { ...QWEN, layout: { ...EXPERTS, expert: { expertParallelDegree: 8 } } },
-    { check: 0, render: 0, predict: 0 },
-  ],
-  [
-    'one by all-gather is refused by each',
-    { ...QWEN, layout: { ...EXPERTS, expert: { expertParallelDegree: 8, dispatcher: 'allgather' } } },
-    { check: 1, render: 1, predict: 1 },
-  ],
-  [
-    'a degree that the engine lacks is refused by each',
-    {
-      ...QWEN,
-      engine: { name: 'hugging-face' },
-      model: 'qwen3-8b',
-      layout: { tensorParallelDegree: 2, contextParallelDegree: 2, dataParallelDegree: 4 },
-    },
-    { check: 1, render: 1, predict: 1 },
-  ],
-  [
-    'packed documents are refused by each where attention spans the sample',
-    { ...QWEN, packing: { meanTokens: 500 }, layout: { ...EXPERTS, expert: { expertParallelDegree: 8 } } },
-    { check: 1, render: 1, predict: 1 },
-  ],
-  [
-    'packed documents are taken by each where attention stays within them',
-    {
-      ...QWEN,
-      engine: { name: 'torchtitan' },
-      model: 'qwen3-8b',
-      packing: { meanTokens: 500 },
-      layout: { dataParallelDegree: 16, states: { zeroStage: 3 } },
-    },
-    { check: 0, render: 0, predict: 0 },
-  ],
-])('%s', async (_sentence, document, want) => {
+it.each(VERDICT_ROWS)('%s', async (_sentence, document, want) => {
   const path = join(directory, 'layout.json');
   writeFileSync(path, JSON.stringify(document));
   expect(await verdicts(path)).toEqual(want);

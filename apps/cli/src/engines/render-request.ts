@@ -1,13 +1,12 @@
 /** Files and flags of `coxswain render` as the question that they are. */
 import { ENGINE_RELEASES, PlacementSpec, RenderingRequest, ranksOfPod } from '@coxswain/api-types';
-import { isEngineName } from '@coxswain/engines';
+import { isEngineName, knownRelease, meshFields, modelFields } from '@coxswain/engines';
 import { engineNamed, type LayoutEngine, type ModelShape } from '@coxswain/layout';
 import { z } from 'zod';
 import { CliError } from '../cli-error.ts';
 import { withEngineFile } from '../files/engine-file.ts';
 import { readJobFile } from '../job-files/job-file.ts';
 import { readLayoutDocument } from '../plan/layout-file.ts';
-import { knownRelease, meshFields, modelFields } from '../verdicts/engine-verdict.ts';
 import { plannedModel } from '../plan/planned-model.ts';
 import { readDocument } from '../files/read-document.ts';
 

@@ -1,5 +1,5 @@
 import { isDomainError } from '@coxswain/domain-error';
-import { isEngineName } from '@coxswain/engines';
+import { type AskedOfEngine, isEngineName } from '@coxswain/engines';
 import {
   checkJobLayout,
   checkLayoutDocument,
@@ -16,7 +16,7 @@ import {
 import { modelOf } from '@coxswain/planner/presets';
 import type { Command } from 'commander';
 import { CliError } from '../cli-error.ts';
-import { type AskedOfEngine, engineVerdict } from '../verdicts/engine-verdict.ts';
+import { engineVerdict } from '../verdicts/engine-verdict.ts';
 import type { CheckedRole, LayoutCheck, LayoutRanks } from './layout-answers.ts';
 import { checkText, ranksText } from './layout-tables.ts';
 import { withEngineFile } from '../files/engine-file.ts';

@@ -10,6 +10,8 @@ export interface LayoutFile {
   readonly asked: AskedLayout;
   /** Facts of the job that the file has besides the layout. */
   readonly known: Partial<PlanRequestInput>;
+  /** The engine of the file, with its options. */
+  readonly engine?: NonNullable<LayoutDocument['engine']>;
   /** Of a plan over islands with different GPUs: for which of them its stages are cut. */
   readonly stageGpus?: NonNullable<Plan['stageGpus']>;
 }
@@ -48,6 +50,7 @@ export function readLayoutFile(path: string, choice: LayoutChoice = {}): LayoutF
       microBatchSize,
     },
     known: knownOf(document),
+    ...(document.engine === undefined ? {} : { engine: document.engine }),
     ...(stageGpus === undefined ? {} : { stageGpus }),
   };
 }

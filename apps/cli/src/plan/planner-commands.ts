@@ -15,7 +15,7 @@ import { askPlanner, NOTHING_FITS, predictHere } from './ask-planner.ts';
 import { CliError } from '../cli-error.ts';
 import { engineVerdict } from '../verdicts/engine-verdict.ts';
 import { refusalText } from '../verdicts/refusal-text.ts';
-import { readLayoutFile } from './layout-file.ts';
+import { type LayoutFile, readLayoutFile } from './layout-file.ts';
 import { pinned, readRequest, type ReadRequest, type RequestOptions } from './plan-request.ts';
 import { planSummary } from './plan-summary.ts';
 import { planText, predictionText, whyNotText } from './planner-tables.ts';
@@ -64,8 +64,8 @@ export function addPlannerCommands(program: Command, session: Session): void {
     .addHelpText('after', PREDICT_EXAMPLES)
     .action((path: string, options: LayoutOptions) =>
       inPlainWords(async () => {
-        const { asked, request } = readAsked(path, options);
-        rejectRefused({ asked, request });
+        const { asked, request, engineOptions } = readAsked(path, options);
+        rejectRefused({ asked, request, engineOptions });
         const prediction = predictHere(request, asked);
         const plan: Plan = { ...asked, gpus: worldSize(asked.layout), prediction };
         show(session, options, plan, () => predictionText(request, plan, session.widthColumns));
@@ -121,27 +121,39 @@ function searchOptions(command: Command): Command {
     );
 }
 
-function readAsked(
-  path: string,
-  options: LayoutOptions,
-): { readonly asked: AskedLayout; readonly request: PlanRequest } {
-  const { asked, known } = readLayoutFile(path, options);
+interface Asked {
+  readonly asked: AskedLayout;
+  readonly request: PlanRequest;
+  /** Of the file, if the request is for the same engine. */
+  readonly engineOptions: NonNullable<LayoutFile['engine']>['options'];
+}
+
+function readAsked(path: string, options: LayoutOptions): Asked {
+  const { asked, known, engine } = readLayoutFile(path, options);
   const gpus = options.gpus ?? known.cluster?.gpus ?? worldSize(asked.layout);
-  return { asked, request: readRequest({ ...options, gpus }, known).request };
+  const { request } = readRequest({ ...options, gpus }, known);
+  const isSame = engine !== undefined && stackOf(request).name === engine.name;
+  return { asked, request, engineOptions: isSame ? engine.options : undefined };
+}
+
+function stackOf({ stack = '' }: PlanRequest): { readonly name: string; readonly version: string | undefined } {
+  const [name = '', version] = stack.split(' ');
+  return { name, version };
 }
 
 /** A layout that the engine refuses has no price: `predict` ends as `layout check` and `render` do. */
-function rejectRefused({ asked, request }: { readonly asked: AskedLayout; readonly request: PlanRequest }): void {
-  const [name = '', version] = (request.stack ?? '').split(' ');
+function rejectRefused({ asked, request, engineOptions }: Asked): void {
+  const { name, version } = stackOf(request);
   if (!isEngineName(name)) return;
-  const { model, modelShape, globalBatchSize, sequenceLength, packing } = request;
+  const { model, modelShape, globalBatchSize, sequenceLength, packing, lora } = request;
   const batch = { globalBatchSize, sequenceLength, microBatchSize: asked.microBatchSize, packing: 'none' as const };
   const { refusal } = engineVerdict({
-    engine: { name, version },
+    engine: { name, version, options: engineOptions },
     layout: asked.layout,
     model: modelShape ?? model,
     batch,
     packing,
+    lora,
   });
   // The planner reports broken layout rules itself, all of them.
   if (refusal === undefined || layoutRules.some(({ name: one }) => one === refusal.rule)) return;
