@@ -6,11 +6,12 @@ import {
   TORCHTITAN_CASES,
   TRAINER_CASES,
 } from './engine-judges/pytorch-cases.ts';
-import { ask, isCurrent, type Judged, place } from './engine-judges/pytorch.ts';
+import { type Comparable, comparablesOf } from '@coxswain/engines/testing/priced-cases';
+import { ask, isCurrent, type Judged, place, placed, readBack } from './engine-judges/pytorch.ts';
 
 /** What `npm run campaign` prints beside the name of this campaign. */
 export const description =
-  'TorchTitan, DeepSpeed and transformers judge what is rendered for them, on CPUs (5 min; TORCHTITAN_V02: an unpacked release 0.2.2; argument: which engine).';
+  'TorchTitan, DeepSpeed and transformers judge what is rendered for them, on CPUs (5 min; TORCHTITAN_V02: an unpacked release 0.2.2; arguments: which engine, and a piece of a title).';
 
 const V02 = process.env['TORCHTITAN_V02'];
 
@@ -22,10 +23,10 @@ interface Trial {
 }
 
 /** Resolves with true when every engine takes what is rendered and refuses what was broken after it was. */
-export async function run([only = '']: readonly string[]): Promise<boolean> {
+export async function run([only = '', piece = '']: readonly string[]): Promise<boolean> {
   let wrong = 0;
-  const trials = [...drifts(), ...titans(), ...tomls(), ...deepspeeds(), ...trainers()];
-  const asked = trials.filter(({ engine }) => engine.includes(only));
+  const trials = [...drifts(), ...prices(), ...titans(), ...tomls(), ...deepspeeds(), ...trainers()];
+  const asked = trials.filter(({ engine, title }) => engine.includes(only) && title.includes(piece));
   for (const { engine, title, complaint } of asked) {
     const problem = await complaint();
     if (problem !== undefined) wrong += 1;
@@ -52,6 +53,44 @@ function drifts(): readonly Trial[] {
       (await isCurrent(program, committed, paths)) ? undefined : `print them again with engines/judges/${program}`,
   }));
 }
+
+/** What is priced is what the engine's own parser reads of the rendering: over the jobs of libs/engines/src/priced-is-rendered.spec.ts. */
+function prices(): readonly Trial[] {
+  return (['deepspeed', 'hugging-face', 'torchtitan'] as const).map((engine) => ({
+    engine,
+    title: 'its own parser reads what is priced',
+    complaint: async () => {
+      const all = comparablesOf(engine).filter(isReadHere);
+      const jobs = all.map(({ run, priced }) => {
+        const { directory, args } = placed(run);
+        return { engine, directory, args: args.slice(2), data: priced.data };
+      });
+      const read = await readBack(jobs);
+      const wrong = read.flatMap((one, index) => {
+        const { what = '', priced } = all[index] ?? {};
+        if (one.why !== undefined) return [`${what}: ${one.why}`];
+        const differing = Object.entries(one.facts).filter(
+          ([name, value]) => priced?.[name as keyof typeof priced] !== value,
+        );
+        return differing.map(
+          ([name, value]) =>
+            `${what}: ${name} is priced as ${String(priced?.[name as keyof typeof priced])} and read as ${String(value)}`,
+        );
+      });
+      return wrong.length === 0
+        ? undefined
+        : `${wrong.length} facts of ${all.length} jobs differ: ${wrong.slice(0, SHOWN).join('; ')}`;
+    },
+  }));
+}
+
+/** TOML is of a release that is not installed; kernels in FP8 are of torchao, which needs CUDA. */
+function isReadHere({ run: { command, files }, priced: { precision } }: Comparable): boolean {
+  const isOfTitan = files.some(({ path }) => path === 'torchtitan.json');
+  return !command.some((word) => word.endsWith('.toml')) && !(isOfTitan && precision === 'fp8');
+}
+
+const SHOWN = 5;
 
 function came({ reached, why }: Judged, wanted: readonly string[]): string | undefined {
   if (wanted.includes(reached) && why === null) return undefined;

@@ -17,13 +17,17 @@ export function resolveDispatcher({ expert }: Pick<ParallelLayout, 'expert'>): D
   return expert?.dispatcher ?? 'alltoall';
 }
 
-/** The format of gradients: that of the layout, else fp32; beside weights in fp16, fp16. PyTorch's own engines keep weights in fp32. */
+/**
+ * The format of gradients: that of the layout, else fp32; beside weights in fp16, fp16. PyTorch's own engines keep weights in fp32. DeepSpeed adds
+ * gradients up and reduces them in the format of its weights (`get_data_types` of deepspeed/runtime/engine.py).
+ */
 export function resolveGradientPrecision(
   engine: LayoutEngine | undefined,
   { states }: Pick<ParallelLayout, 'states'>,
   precision: Precision,
 ): GradientPrecision {
   if (states?.gradientPrecision !== undefined) return states.gradientPrecision;
+  if (precision === 'bf16' && engine !== undefined && ADDS_IN_FORMAT_OF_WEIGHTS.has(engine)) return 'bf16';
   return precision === 'fp16' && (engine === undefined || !OF_PYTORCH.has(engine)) ? 'fp16' : 'fp32';
 }
 
@@ -35,6 +39,8 @@ export function resolveMomentPrecision({
 }
 
 const OF_DEEPSPEED: ReadonlySet<string> = new Set(['deepspeed', 'megatron-deepspeed', 'deep-optimizer-states']);
+/** Scripts of Megatron-DeepSpeed ask for fp32 (`data_types.grad_accum_dtype`). */
+const ADDS_IN_FORMAT_OF_WEIGHTS: ReadonlySet<string> = new Set(['deepspeed', 'deep-optimizer-states']);
 const OF_PYTORCH: ReadonlySet<string> = new Set(['torchtitan', 'torchtitan-toml', 'hugging-face']);
 
 /** How states are sharded: as the layout says, else as the engine does it at that ZeRO stage. */

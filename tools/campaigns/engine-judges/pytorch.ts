@@ -36,6 +36,11 @@ export function place({ title, job }: JudgedCase): Placed {
   if (parsed.layout === undefined) throw new Error(`${title} has no layout`);
   const rendered = renderEngine({ ...parsed, layout: parsed.layout } as EffectiveSpec);
   if (rendered.kind === 'refused') throw new Error(`${title} is refused: ${rendered.field}: ${rendered.why}`);
+  return placed(rendered);
+}
+
+/** The rendering in a new directory. */
+export function placed(rendered: RenderedEngine): Placed {
   const directory = mkdtempSync(join(tmpdir(), 'coxswain-judge-'));
   const put = (output: string): string =>
     output
@@ -65,7 +70,21 @@ export async function isCurrent(program: string, committed: string, paths: reado
   return sorted(printed) === sorted(file);
 }
 
-async function run(program: string, args: readonly string[], paths: readonly string[]): Promise<string> {
+/** What an engine's own parser reads of a rendering; names as of PricedFacts. */
+export type ReadFacts =
+  { readonly facts: Readonly<Record<string, unknown>>; readonly why?: undefined } | { readonly why: string };
+
+/** Asks the parsers of engines what they read of rendered jobs, in one process. */
+export async function readBack(jobs: readonly object[]): Promise<readonly ReadFacts[]> {
+  const input = jobs.map((job) => `${JSON.stringify(job)}\n`).join('');
+  const out = await run('priced_facts.py', [], [], input);
+  const read = out.split('\n').filter((line) => line.startsWith('READ '));
+  if (read.length !== jobs.length)
+    throw new Error(`it read ${read.length} of ${jobs.length} jobs: ${out.slice(-2000)}`);
+  return read.map((line) => JSON.parse(line.slice('READ '.length)) as ReadFacts);
+}
+
+async function run(program: string, args: readonly string[], paths: readonly string[], input = ''): Promise<string> {
   const python = lookUpUpstreamPython();
   if (python === undefined) throw new Error('run "npm run setup -- upstream-engines" once: it installs the engines');
   const child = spawn(python, [join(JUDGES, program), ...args], {
@@ -77,10 +96,11 @@ async function run(program: string, args: readonly string[], paths: readonly str
       TORCH_EXTENSIONS_DIR: torchExtensionsDirectory(),
       PATH: [dirname(python), process.env['PATH'] ?? ''].join(delimiter),
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     timeout: JUDGE_SECONDS * 1000,
     killSignal: 'SIGKILL',
   });
+  child.stdin.end(input);
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   return `${err.slice(-2000)}\n${out}`;
 }

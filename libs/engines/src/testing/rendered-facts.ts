@@ -181,8 +181,8 @@ function deepSpeedFacts({ files }: RenderedEngine): RenderedFacts {
     offloadOptimizer: offload === undefined ? 0 : Number(offload['ratio'] ?? 1),
     offloadWeights: zero['offload_param'] === undefined ? 0 : 1,
     offloadActivations: checkpointing?.['cpu_checkpointing'] === true ? 1 : 0,
-    // fp16 keeps its gradients in fp16; bf16 adds them up in fp32 (runtime/engine.py, `grad_accum_dtype`).
-    gradientBytes: config['fp16'] === undefined ? 4 : 2,
+    // In the format of the weights (runtime/engine.py, `get_data_types`).
+    gradientBytes: config['fp16'] === undefined && config['bf16'] === undefined ? 4 : 2,
     recompute: checkpointing === undefined ? 'none' : 'full',
   };
 }
