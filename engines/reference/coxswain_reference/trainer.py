@@ -80,6 +80,7 @@ class Trainer:
         """Trains to the last step, or until asked to stop. Whether the training is finished; the state is saved."""
         steps = self._settings.training.steps
         self._say(f'training on {describe_device(self._device)}')
+        self._say(self._sizes())
         resumed_at = self._progress.step
         while self._progress.step < steps:
             result = self._step()
@@ -209,6 +210,12 @@ class Trainer:
             f'learning rate {result.learning_rate:.2e}  {step_time_ms:.0f} ms  '
             f'{tokens / step_time_ms * 1e3:,.0f} tokens/s'
         )
+
+    def _sizes(self) -> str:
+        layout, training = self._settings.layout, self._settings.training
+        degrees = f'tensor {layout.tensor_parallel_degree}, pipeline {layout.pipeline_parallel_degree}, data {layout.data_parallel_degree}'
+        batch = f'batch {training.global_batch_size} in micro-batches of {training.micro_batch_size}'
+        return f'layout: {degrees}; {batch}; {training.precision}'
 
     def _report_end(self) -> bool:
         is_finished = self._progress.step >= self._settings.training.steps

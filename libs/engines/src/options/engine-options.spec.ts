@@ -152,7 +152,7 @@ it.each<[string, string, string, Options, readonly string[]]>([
     'torchtitan',
     'as it is',
     { 'parallelism.tensor_parallel_degree': '8' },
-    ['layout renders 2'],
+    ['layout.tensorParallelDegree renders 2'],
   ],
   ['the rate of Trainer', 'hugging-face', 'of copies', { learning_rate: '3' }, ['training.learningRate renders 0.001']],
 ])('an option that contradicts is refused: %s', (_sentence, ...[engine, what, options, want]) => {

@@ -8,8 +8,8 @@ it.each<[string, TitanChange, readonly string[]]>([
     [
       'argument-is-said-by-the-job',
       'engine.args',
-      'engine.args holds --parallelism.tensor_parallel_degree, which layout sets',
-      'leave it out, and set layout',
+      'engine.args holds --parallelism.tensor_parallel_degree, which layout.tensorParallelDegree sets',
+      'leave it out, and set layout.tensorParallelDegree',
     ],
   ],
   [
@@ -18,8 +18,8 @@ it.each<[string, TitanChange, readonly string[]]>([
     [
       'argument-is-said-by-the-job',
       'engine.args',
-      'engine.args holds --parallelism.tensor-parallel-degree, which layout sets',
-      'leave it out, and set layout',
+      'engine.args holds --parallelism.tensor-parallel-degree, which layout.tensorParallelDegree sets',
+      'leave it out, and set layout.tensorParallelDegree',
     ],
   ],
   [
