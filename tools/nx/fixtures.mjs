@@ -3,7 +3,12 @@
  * `fixtures.spec.ts` finds a path that is missing here.
  */
 export const FIXTURES = {
-  'apps/api': ['docs/reference/limits.md', 'docs/reference/people.md', 'docs/tasks/adopt-a-checkpoint.md'],
+  'apps/api': [
+    'examples/layouts/**/*',
+    'docs/reference/limits.md',
+    'docs/reference/people.md',
+    'docs/tasks/adopt-a-checkpoint.md',
+  ],
   'apps/cli': ['examples/**/*', 'docs/tasks/import-a-job.md'],
   'dev/local-node': ['examples/fabrics/**/*'],
   'apps/operator': ['examples/runtimes/**/*'],

@@ -61,6 +61,7 @@ describe('a renderer that drifts from the price is found', () => {
       inFile(/torchtitan\.json$/, /"mode": ?"none"/, '"mode": "full"'),
     ],
     ['deepspeed', 'it writes stage 1 for stage 2', inFile(/deepspeed\.json$/, /"stage": ?2/, '"stage": 1')],
+    ['deepspeed', 'it leaves gradients in bf16', inFile(/deepspeed\.json$/, /"grad_accum_dtype": ?"fp32"/, '"x": 1')],
     [
       'deepspeed',
       'it leaves the optimizer on the GPU',

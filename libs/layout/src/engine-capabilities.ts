@@ -139,6 +139,7 @@ const DEEPSPEED_OPTIONS = [
   'states.implementation',
   'states.secondaryShardDegree',
   'states.optimizer',
+  'states.gradientPrecision',
   'memory.recompute',
   'memory.offload.what',
   'memory.offload.to',

@@ -87,6 +87,13 @@ it.each<[string, string, string, Options, readonly string[]]>([
     ['settings.model.cross_entropy_loss_fusion: true'],
   ],
   [
+    'the format of gradients of DeepSpeed is a fact',
+    'deepspeed',
+    'of stage 2',
+    { 'data_types.grad_accum_dtype': 'fp32' },
+    ['data_types.grad_accum_dtype: "fp32"'],
+  ],
+  [
     'a bucket of DeepSpeed goes into its file',
     'deepspeed',
     'of stage 2',

@@ -90,6 +90,7 @@ const BRIDGE: Readonly<Record<string, PricedOption>> = {
 
 const DEEPSPEED: Readonly<Record<string, PricedOption>> = {
   'zero_optimization.stage': among('layout.states.zeroStage', { 0: 0, 1: 1, 2: 2, 3: 3 }),
+  'data_types.grad_accum_dtype': among('layout.states.gradientPrecision', DTYPES),
   'zero_optimization.overlap_comm': same(`${OVERLAPS}.overlapGradReduce`),
   'zero_optimization.zero_hpz_partition_size': same('layout.states.secondaryShardDegree'),
   'bf16.enabled': on('layout.kernel.precision', 'bf16'),

@@ -172,6 +172,7 @@ function deepSpeedFacts({ files }: RenderedEngine): RenderedFacts {
   const config = jsonOf(files, 'deepspeed.json');
   const zero = config['zero_optimization'] as Leaves;
   const offload = zero['offload_optimizer'] as Leaves | undefined;
+  const gradients = (config['data_types'] as Leaves | undefined)?.['grad_accum_dtype'];
   const checkpointing = config['activation_checkpointing'] as Leaves | undefined;
   const overlap = (zero['overlap_comm'] ?? zero['stage'] === 3) as boolean;
   return {
@@ -181,8 +182,8 @@ function deepSpeedFacts({ files }: RenderedEngine): RenderedFacts {
     offloadOptimizer: offload === undefined ? 0 : Number(offload['ratio'] ?? 1),
     offloadWeights: zero['offload_param'] === undefined ? 0 : 1,
     offloadActivations: checkpointing?.['cpu_checkpointing'] === true ? 1 : 0,
-    // In the format of the weights (runtime/engine.py, `get_data_types`).
-    gradientBytes: config['fp16'] === undefined && config['bf16'] === undefined ? 4 : 2,
+    // In the format of the weights unless another is given (runtime/engine.py, `get_data_types`).
+    gradientBytes: gradients === 'fp32' || (config['fp16'] === undefined && config['bf16'] === undefined) ? 4 : 2,
     recompute: checkpointing === undefined ? 'none' : 'full',
   };
 }

@@ -22,6 +22,7 @@ export function deepSpeedConfig(spec: EffectiveSpec): Section {
     steps_per_print: Math.min(MAX_STEPS_PER_LINE, Math.ceil(steps / LOG_LINES)),
     gradient_clipping: training?.optimizer?.clipNorm,
     ...precisionOf(spec),
+    data_types: gradientsOf(spec),
     optimizer: optimizerOf(spec),
     scheduler: schedulerOf(spec),
     zero_optimization: zeroOf(spec),
@@ -34,9 +35,20 @@ export function deepSpeedConfig(spec: EffectiveSpec): Section {
   });
 }
 
+/** Gradients have the format of the weights if nothing is said. */
+function gradientsOf(spec: EffectiveSpec): Section | undefined {
+  const { gradientPrecision } = spec.layout.states ?? {};
+  if (gradientPrecision === undefined || gradientPrecision === formatOfWeights(spec)) return undefined;
+  return { grad_accum_dtype: gradientPrecision };
+}
+
 /** DeepSpeed trains in 32 bits if no precision is given. */
-function precisionOf({ layout, training }: EffectiveSpec): Section {
-  const precision = layout.kernel?.precision ?? training?.precision;
+export function formatOfWeights({ layout, training }: EffectiveSpec): string {
+  return layout.kernel?.precision ?? training?.precision ?? 'fp32';
+}
+
+function precisionOf(spec: EffectiveSpec): Section {
+  const precision = formatOfWeights(spec);
   if (precision === 'bf16') return { bf16: { enabled: true } };
   return precision === 'fp16' ? { fp16: { enabled: true } } : {};
 }

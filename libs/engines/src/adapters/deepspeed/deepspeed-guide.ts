@@ -16,6 +16,7 @@ export const DEEPSPEED_GUIDE: EngineGuide = {
     { field: 'layout.states.zeroStage', to: 'zero_optimization.stage' },
     { field: 'layout.states.secondaryShardDegree', to: 'zero_optimization.zero_hpz_partition_size' },
     { field: 'layout.states.optimizer', to: 'optimizer.type' },
+    { field: 'layout.states.gradientPrecision', to: 'data_types.grad_accum_dtype', note: 'fp32 beside bf16' },
     { field: 'layout.memory.offload', to: 'zero_optimization.offload_optimizer, zero_optimization.offload_param' },
     { field: 'layout.memory.offload.fraction', to: 'zero_optimization.offload_optimizer.ratio' },
     { field: 'layout.memory.offload.subgroupElements', to: 'zero_optimization.sub_group_size' },

@@ -176,6 +176,16 @@ it.each<[string, ScriptChange, readonly string[]]>([
     ],
   ],
   [
+    'gradients in fp32 without shards',
+    { ...trained({ precision: 'bf16' }), ...states({ zeroStage: 0, gradientPrecision: 'fp32' }) },
+    [
+      'deepspeed-gradients',
+      'layout.states.gradientPrecision',
+      'deepspeed adds gradients up in the format of the weights, or beside bf16 in fp32 from layout.states.zeroStage 1 on; weights are bf16, gradients fp32, and the stage is 0',
+      'leave it out, or set it to bf16',
+    ],
+  ],
+  [
     'activations that no layer recomputes',
     offload({ what: 'activations' }),
     [

@@ -2,7 +2,7 @@
 import type { EffectiveSpec } from '@coxswain/api-types';
 import { RAMP_UP_FIELD, rejectTwoOptimizers, rejectLongSchedule, rejectRisingRate } from '../../training-checks.ts';
 import { type Check, rejectUnsupported, requirePart } from '../check.ts';
-import { isAutomatic, OPTIMIZERS } from './config.ts';
+import { formatOfWeights, isAutomatic, OPTIMIZERS } from './config.ts';
 
 const ENGINE = 'deepspeed';
 
@@ -52,6 +52,7 @@ export const REFUSALS: readonly Check[] = [
   FIELDS,
   wrongStage,
   wrongShards,
+  wrongGradients,
   wrongOffload,
   wrongOverlaps,
   wrongExperts,
@@ -92,6 +93,20 @@ function wrongShards({ layout }: EffectiveSpec): ReturnType<Check> {
     field: 'layout.states.secondaryShardDegree',
     why: `layout.states.secondaryShardDegree ${degree} divides the ${ranks} ranks of stage 3 alone`,
     fallback: `set layout.states.zeroStage to 3 and layout.states.secondaryShardDegree to a divisor of ${ranks}`,
+  };
+}
+
+/** Of a mix of formats, deepspeed/runtime/engine.py (_do_optimizer_sanity_check) has fp32 beside bf16, where states are sharded. */
+function wrongGradients(spec: EffectiveSpec): ReturnType<Check> {
+  const { gradientPrecision, zeroStage = 0 } = spec.layout.states ?? {};
+  const weights = formatOfWeights(spec);
+  if (gradientPrecision === undefined || gradientPrecision === weights) return undefined;
+  if (gradientPrecision === 'fp32' && weights === 'bf16' && zeroStage > 0) return undefined;
+  return {
+    rule: 'deepspeed-gradients',
+    field: 'layout.states.gradientPrecision',
+    why: `deepspeed adds gradients up in the format of the weights, or beside bf16 in fp32 from layout.states.zeroStage 1 on; weights are ${weights}, gradients ${gradientPrecision}, and the stage is ${zeroStage}`,
+    fallback: `leave it out, or set it to ${weights}`,
   };
 }
 
