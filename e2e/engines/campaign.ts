@@ -1,8 +1,12 @@
 /** Engines of others in ways that the smokes of CI leave out; started by `npm run campaign -- engines`. */
 import { startSystem, type CoxswainSystem } from '@coxswain/local-cluster';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createProject, type TestProject } from '../support/project.ts';
 import { ELASTIC_ENVIRONMENT, loseNode } from './elastic-deepspeed.ts';
 import { deepSpeed, plainScript, torchTitan, trainer, type EngineCase } from './jobs.ts';
+import { OPTION_CASES, tryOptions } from './options.ts';
 import { complaintsAbout, trainThroughKill, trainUndisturbed } from './runs.ts';
 
 interface Row {
@@ -33,6 +37,11 @@ const ROWS: readonly Row[] = [
     name: 'DeepSpeed goes on with four ranks once the node is back',
     run: (system, project) => loseNode(system, project, { isBack: true }),
   },
+  ...OPTION_CASES.map((one) => ({
+    name: `options of ${one.title}: contradictions are refused, others reach it, and it logs what is priced`,
+    run: (_system: CoxswainSystem, project: TestProject) =>
+      tryOptions(project, one, mkdtempSync(join(tmpdir(), 'coxswain-options-'))),
+  })),
 ];
 
 function named(by: string, engine: EngineCase): EngineCase {

@@ -5,7 +5,7 @@ import { ensureSetup } from '../setup/ensure-setup.ts';
 
 /** What `npm run campaign` prints beside the name of this campaign. */
 export const description =
-  'TorchTitan, DeepSpeed and ft_launcher as their projects release them, on CPU ranks through the whole control plane (ten minutes; argument: a word of the runs to make).';
+  'TorchTitan, DeepSpeed and ft_launcher as their projects release them, on CPU ranks through the whole control plane, and what their options do (twelve minutes; argument: a word of the runs to make).';
 
 /** Resolves with true when every run was as it should be. */
 export async function run(args: readonly string[]): Promise<boolean> {
