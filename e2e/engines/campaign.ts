@@ -60,11 +60,16 @@ async function becameDdp(_system: CoxswainSystem, project: TestProject): Promise
 
 /** Whether every row whose name contains the word held. */
 async function main(word = ''): Promise<boolean> {
+  const rows = ROWS.filter((row) => row.name.includes(word));
+  if (rows.length === 0) {
+    process.stderr.write(`No row contains "${word}". The rows are:\n${ROWS.map(({ name }) => `  ${name}\n`).join('')}`);
+    return false;
+  }
   const system = await startSystem({ shortLeases: true, operatorEnvironment: ELASTIC_ENVIRONMENT });
   let failed = 0;
   try {
     const project = await createProject(system, 'engines');
-    for (const { name, run } of ROWS.filter((row) => row.name.includes(word))) {
+    for (const { name, run } of rows) {
       const started = performance.now();
       const complaints = await run(system, project).catch((error: unknown) => [String(error)]);
       const seconds = Math.round((performance.now() - started) / 1_000);
