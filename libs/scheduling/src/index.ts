@@ -45,4 +45,4 @@ export { decideQuota, type QueuedJob, type QuotaDecision, type QuotaWrite } from
 export { goneJob, queuedJob, queueNameOf } from './kueue/queued-job.ts';
 export { KUEUE_API, KUEUE_LABELS, PLACEMENT_CHECK_CONTROLLER, WORKLOAD_FINALIZER } from './kueue/kueue-names.ts';
 export { changePatch, workloadManifest, workloadName, type WorkloadPriority } from './kueue/workload-manifest.ts';
-export { answerPatch, finishPatch, releasePatch } from './kueue/workload-patches.ts';
+export { answerPatch, finishPatch, podsReadyPatch, releasePatch } from './kueue/workload-patches.ts';

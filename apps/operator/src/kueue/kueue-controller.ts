@@ -173,7 +173,7 @@ export class KueueController {
     if (write === undefined) return;
     // What gives quota back, or takes a Workload away, stands on the job as the API server has it.
     const live =
-      write.kind === 'create' || write.kind === 'answer'
+      write.kind === 'create' || write.kind === 'answer' || write.kind === 'podsReady'
         ? job
         : await this.#readJob(jobUid, nameOfJob(jobUid, job, found));
     const proven = decideQuota(this.#factsOf(await this.#queuedOf(jobUid, live, known), found));

@@ -6,6 +6,7 @@ import {
   finishPatch,
   type GangRequest,
   KUEUE_LABELS,
+  podsReadyPatch,
   queueNameOf,
   type QuotaWrite,
   releasePatch,
@@ -60,6 +61,9 @@ export class WorkloadWriter {
         return;
       case 'finish':
         await client.patch(path, finishPatch(object, write.outcome, clock.now()), status);
+        return;
+      case 'podsReady':
+        await client.patch(path, podsReadyPatch(object, write.areReady, clock.now()), status);
         return;
       case 'answer':
         await client.patch(path, answerPatch(object, write, clock.now()), status);

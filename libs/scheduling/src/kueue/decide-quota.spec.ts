@@ -9,6 +9,7 @@ const JOB: QueuedJob = {
   queueName: 'research',
   wantsGang: true,
   hasGang: false,
+  hasStarted: false,
   ended: undefined,
   digest: 'pods-1/8x8',
   room: undefined,
@@ -65,8 +66,13 @@ function decided(job: Partial<QueuedJob>, found: QuotaFacts['workload']): string
 
 function shown({ quota, write }: QuotaDecision): string {
   const reason = quota.kind === 'evicted' ? ` ${quota.reason}` : '';
-  const state = write?.kind === 'answer' ? ` ${write.state}` : write?.kind === 'finish' ? ` ${write.outcome}` : '';
-  return `${quota.kind}${reason}; ${write?.kind ?? 'nothing'}${state}`;
+  return `${quota.kind}${reason}; ${write?.kind ?? 'nothing'}${detailOf(write)}`;
+}
+
+function detailOf(write: QuotaDecision['write']): string {
+  if (write?.kind === 'answer') return ` ${write.state}`;
+  if (write?.kind === 'podsReady') return write.areReady ? ' True' : ' False';
+  return write?.kind === 'finish' ? ` ${write.outcome}` : '';
 }
 
 const RESERVED = { QuotaReserved: 'True' };
@@ -76,6 +82,8 @@ const RELEASED = { QuotaReserved: 'False', Admitted: 'False', Evicted: 'Preempte
 const SUSPENDED = { wantsGang: false };
 const ENDED = { wantsGang: false, ended: 'Succeeded' } as const;
 const RUNS = { hasGang: true };
+const STARTED = { ...RUNS, hasStarted: true };
+const READY = { ...ADMITTED, PodsReady: 'Started' };
 const FOUND = { room: { kind: 'found' } } as const;
 const NO_ROOM = { room: { kind: 'none', message: '8 GPUs are needed and 4 are free.' } } as const;
 
@@ -163,6 +171,26 @@ describe('what a job and its Workload lead to', () => {
       workload({ conditions: ADMITTED, check: 'Ready' }),
       'admitted; nothing',
     ],
+    [
+      'Kueue is told when every rank has started: it can evict a Workload whose pods are not ready in time.',
+      STARTED,
+      workload({ conditions: ADMITTED }),
+      'admitted; podsReady True',
+    ],
+    ['It is told once.', STARTED, workload({ conditions: READY }), 'admitted; nothing'],
+    [
+      'It is told when a gang that had started starts again.',
+      RUNS,
+      workload({ conditions: READY }),
+      'admitted; podsReady False',
+    ],
+    [
+      'And when an admitted job waits for nodes after an attempt.',
+      {},
+      workload({ conditions: READY }),
+      'admitted; podsReady False',
+    ],
+    ['An evicted Workload is not told.', STARTED, workload({ conditions: EVICTED }), 'evicted Preempted; nothing'],
     [
       'Quota for another number of GPUs than the next attempt needs is given back.',
       { digest: 'pods-2/4x8' },
@@ -325,7 +353,7 @@ describe('what a job and its Workload lead to', () => {
 
   it('answers Retry and Rejected never, and changes nothing of a Workload that holds quota but its state', () => {
     const conditionSets = [RESERVED, ADMITTED, EVICTED, RELEASED, { ...EVICTED, Finished: 'True' }];
-    const jobs = [{}, RUNS, SUSPENDED, ENDED, FOUND, NO_ROOM, { digest: 'pods-2/4x8' }, { ...ENDED, ...RUNS }];
+    const jobs = [{}, RUNS, STARTED, SUSPENDED, ENDED, FOUND, NO_ROOM, { digest: 'pods-2/4x8' }, { ...ENDED, ...RUNS }];
     for (const conditions of conditionSets) {
       for (const check of ['Pending', 'Ready', 'Retry', 'Rejected']) {
         for (const job of jobs) {
@@ -338,7 +366,7 @@ describe('what a job and its Workload lead to', () => {
           if (evicted) expect(write?.kind).not.toBe('answer');
           if (holds) expect(write?.kind).not.toBe('change');
           // Quota is given back only when no pod is left.
-          if (facts.job.hasGang) expect([undefined, 'answer', 'create']).toContain(write?.kind);
+          if (facts.job.hasGang) expect([undefined, 'answer', 'create', 'podsReady']).toContain(write?.kind);
           // No attempt begins on a Workload that is evicted.
           if (evicted && holds) expect(['waiting', 'evicted']).toContain(quota.kind);
         }

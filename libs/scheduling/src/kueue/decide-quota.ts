@@ -10,6 +10,8 @@ export interface QueuedJob {
   readonly wantsGang: boolean;
   /** Whether an attempt is under way or a pod of any attempt may still run. */
   readonly hasGang: boolean;
+  /** Whether every rank of the attempt under way has started. */
+  readonly hasStarted: boolean;
   /** How the job ended; undefined: it goes on, or it was deleted. */
   readonly ended: 'Succeeded' | 'Failed' | undefined;
   /** What the next attempt asks for (`digestOfRequest`); undefined: its layout is not known yet. */
@@ -36,6 +38,8 @@ export type QuotaWrite =
   /** Gives the quota back. No pod of the job is left. */
   | { readonly kind: 'release' }
   | { readonly kind: 'answer'; readonly check: string; readonly state: 'Ready' | 'Pending'; readonly message: string }
+  /** Kueue evicts an admitted Workload whose pods are not ready in time, if it is configured so (`waitForPodsReady`). */
+  | { readonly kind: 'podsReady'; readonly areReady: boolean }
   /** The job has ended: the Workload is finished, which gives the quota back. */
   | { readonly kind: 'finish'; readonly outcome: 'Succeeded' | 'Failed' }
   | { readonly kind: 'delete' }
@@ -158,7 +162,7 @@ function withQuota({ job, ownChecks }: QuotaFacts, workload: WorkloadFacts): Quo
       quota: waiting('The quota is given back, because the job now needs another number of GPUs or another queue.'),
       write: { kind: 'release' },
     };
-  if (isTrue(workload, 'Admitted')) return { quota: { kind: 'admitted' } };
+  if (isTrue(workload, 'Admitted')) return withAdmission(job, workload);
   const checks = workload.checks.filter(({ name }) => ownChecks.has(name));
   const unanswered = checks.find(({ state }) => state === 'Pending');
   if (unanswered === undefined) return { quota: { kind: 'reserved', message: describeOthers(workload) } };
@@ -168,6 +172,13 @@ function withQuota({ job, ownChecks }: QuotaFacts, workload: WorkloadFacts): Quo
     return { quota, write: { kind: 'answer', check, state: 'Ready', message: READY } };
   if (job.room === undefined || job.room.message === unanswered.message) return { quota };
   return { quota, write: { kind: 'answer', check, state: 'Pending', message: job.room.message } };
+}
+
+/** A Workload without the condition waits for its first start, so nothing is written before that. */
+function withAdmission({ hasStarted }: QueuedJob, workload: WorkloadFacts): QuotaDecision {
+  const quota: Quota = { kind: 'admitted' };
+  if (isTrue(workload, 'PodsReady') === hasStarted) return { quota };
+  return { quota, write: { kind: 'podsReady', areReady: hasStarted } };
 }
 
 function describeOthers({ checks }: WorkloadFacts): string {

@@ -23,11 +23,13 @@ export function queuedJob(
   const isFailed = isTrue(status?.conditions, 'Failed');
   const stops = spec.suspend === true || spec.cancel === true || metadata.deletionTimestamp !== undefined;
   const last = status?.attempts?.at(-1);
+  const hasGang = last !== undefined && last.stage !== 'Ended';
   return {
     uid: metadata.uid,
     queueName: queueNameOf(job),
     wantsGang: !isComplete && !isFailed && !stops,
-    hasGang: last !== undefined && last.stage !== 'Ended',
+    hasGang,
+    hasStarted: hasGang && isTrue(status?.conditions, 'Running'),
     ended: isComplete ? 'Succeeded' : isFailed ? 'Failed' : undefined,
     digest: question === undefined ? undefined : digestOfRequest(question.request),
     room: question?.room,
@@ -36,6 +38,6 @@ export function queuedJob(
 
 /** Of a job that is gone: nothing but its pods counts. */
 export function goneJob(uid: string, hasGang: boolean): QueuedJob {
-  const nothing = { queueName: undefined, ended: undefined, digest: undefined, room: undefined };
+  const nothing = { queueName: undefined, hasStarted: false, ended: undefined, digest: undefined, room: undefined };
   return { uid, wantsGang: false, hasGang, ...nothing };
 }

@@ -20,7 +20,10 @@ export function releasePatch(found: unknown, now: Date): Json {
     lastTransitionTime: seconds(now),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
   };
+  const isTold = conditions.some(({ type }) => type === 'PodsReady');
   const changed = [
+    // Kueue counts the time of the next start anew.
+    ...(isTold ? [{ type: 'PodsReady', status: 'False', reason: 'WaitForStart', ...common, message: NOT_READY }] : []),
     { type: 'QuotaReserved', status: 'False', reason: 'Pending', ...common },
     { type: 'Admitted', status: 'False', reason: 'NoReservation', ...common },
     ...(evicted === undefined
@@ -36,6 +39,27 @@ export function releasePatch(found: unknown, now: Date): Json {
   ];
   return statusPatch(found, { admission: null, conditions: withConditions(conditions, changed) });
 }
+
+/**
+ * Whether all pods run, with the reasons of Kueue's jobframework: after a False that follows a True Kueue counts the time of recovery, and before the first True
+ * the time of start.
+ */
+export function podsReadyPatch(found: unknown, areReady: boolean, now: Date): Json {
+  const conditions = list((found as { status?: Json }).status?.['conditions']);
+  const before = conditions.find(({ type }) => type === 'PodsReady');
+  const recovers = ['WaitForRecovery', 'Recovered'].includes(String(before?.['reason']));
+  const unready = before?.['status'] === 'True' || recovers ? 'WaitForRecovery' : 'WaitForStart';
+  const changed = {
+    type: 'PodsReady',
+    status: areReady ? 'True' : 'False',
+    reason: areReady ? (recovers ? 'Recovered' : 'Started') : unready,
+    message: areReady ? 'Every rank of the gang has started.' : NOT_READY,
+    lastTransitionTime: seconds(now),
+  };
+  return statusPatch(found, { conditions: withConditions(conditions, [changed]) });
+}
+
+const NOT_READY = 'Not every rank of the gang has started.';
 
 /** Ends the Workload, which gives its quota back at once. */
 export function finishPatch(found: unknown, outcome: 'Succeeded' | 'Failed', now: Date): Json {

@@ -2,7 +2,7 @@ import { ParallelLayout } from '@coxswain/layout';
 import { gangNodeRules, withNodeRules } from './flavours.ts';
 import { flavourRules, jobUidOf, readWorkload } from './workload-facts.ts';
 import { changePatch, digestOfRequest, workloadManifest } from './workload-manifest.ts';
-import { answerPatch, finishPatch, releasePatch } from './workload-patches.ts';
+import { answerPatch, finishPatch, podsReadyPatch, releasePatch } from './workload-patches.ts';
 
 const JOB = { metadata: { name: 'gpt', namespace: 'team', uid: '01234567-89ab' } };
 const LAYOUT = ParallelLayout.parse({ tensorParallelDegree: 8, dataParallelDegree: 2 });
@@ -124,6 +124,29 @@ describe('writes to the status of a Workload', () => {
       expect.objectContaining({ type: 'Admitted', status: 'False', observedGeneration: 3 }),
       expect.objectContaining({ type: 'Requeued', status: requeued, reason, message: 'Preempted by x' }),
     ]);
+  });
+
+  it.each<[string, object[], boolean, string]>([
+    ['the first start', [], true, 'True/Started'],
+    ['a start that is awaited', [{ status: 'False', reason: 'WaitForStart' }], true, 'True/Started'],
+    ['a gang that starts again', [{ status: 'True', reason: 'Started' }], false, 'False/WaitForRecovery'],
+    ['its start', [{ status: 'False', reason: 'WaitForRecovery' }], true, 'True/Recovered'],
+    ['the restart after that', [{ status: 'True', reason: 'Recovered' }], false, 'False/WaitForRecovery'],
+  ])('tell Kueue of %s', (_sentence, before, areReady, expected) => {
+    const found = {
+      metadata: { uid: 'u', resourceVersion: '7' },
+      status: { conditions: before.map((one) => ({ type: 'PodsReady', ...one })) },
+    };
+    const { status } = podsReadyPatch(found, areReady, NOW) as { status: { conditions: Record<string, string>[] } };
+    expect(status.conditions.map(({ status: is, reason }) => `${is}/${reason}`)).toEqual([expected]);
+  });
+
+  it('let Kueue count the time of the next start anew when they release', () => {
+    const ready = { type: 'PodsReady', status: 'True', reason: 'Started' };
+    const { status } = releasePatch({ metadata: {}, status: { conditions: [ready] } }, NOW) as {
+      status: { conditions: object[] };
+    };
+    expect(status.conditions[0]).toMatchObject({ type: 'PodsReady', status: 'False', reason: 'WaitForStart' });
   });
 
   it('finish it', () => {
