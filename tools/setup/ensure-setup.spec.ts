@@ -4,8 +4,12 @@ import type { Task } from './estimate.ts';
 const task = (title: string): Task => ({ title, lane: title, cpuSeconds: 120, parallel: 1, waitSeconds: 0 });
 
 describe('set-up', () => {
-  it('prepares everything but a server of objects and the engines of others unless parts are named', () => {
-    expect(SETUP_PARTS.filter((part) => !USUAL_PARTS.includes(part))).toEqual(['object-store', 'upstream-engines']);
+  it('prepares everything but a server of objects, the engines of others and Kueue unless parts are named', () => {
+    expect(SETUP_PARTS.filter((part) => !USUAL_PARTS.includes(part))).toEqual([
+      'object-store',
+      'upstream-engines',
+      'kueue',
+    ]);
   });
 
   it('prepares no browser and no program of tests for the quickstart', () => {
@@ -14,6 +18,7 @@ describe('set-up', () => {
       'browser',
       'object-store',
       'upstream-engines',
+      'kueue',
     ]);
   });
 

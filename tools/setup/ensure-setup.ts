@@ -18,6 +18,7 @@ export const SETUP_PARTS = [
   'browser',
   'object-store',
   'upstream-engines',
+  'kueue',
 ] as const;
 /** One entry of {@link SETUP_PARTS}. */
 export type SetupPart = (typeof SETUP_PARTS)[number];
@@ -31,11 +32,12 @@ export const PART_MEANINGS: Record<SetupPart, string> = {
   browser: 'Chromium, for tests of the dashboard',
   'object-store': 'gofakes3, an S3 server; only if named, or a test that runs it is',
   'upstream-engines': 'TorchTitan, DeepSpeed, Transformers and ft_launcher; only if named, or a test that runs them is',
+  kueue: 'the manager of Kueue; only if named, or by the campaign that runs it',
 };
 
 /** What is prepared unless parts are named. */
 export const USUAL_PARTS: readonly SetupPart[] = SETUP_PARTS.filter(
-  (part) => part !== 'object-store' && part !== 'upstream-engines',
+  (part) => part !== 'object-store' && part !== 'upstream-engines' && part !== 'kueue',
 );
 
 /** What `npm run quickstart` needs. */
@@ -45,6 +47,7 @@ const PROGRAMS: Partial<Record<SetupPart, readonly BinaryName[]>> = {
   cluster: ['etcd', 'kube-apiserver', 'kube-scheduler', 'kube-controller-manager'],
   'test-programs': ['kubectl', 'helm', 'kwok'],
   'object-store': ['gofakes3'],
+  kueue: ['kueue'],
 };
 
 /** What to prepare, and where to tell about it. */

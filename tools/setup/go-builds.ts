@@ -26,6 +26,7 @@ const PACKAGES: Record<BinaryName, string> = {
   coredns: '.',
   gofakes3: '.',
   versitygw: 'github.com/versity/versitygw/cmd/versitygw',
+  kueue: 'sigs.k8s.io/kueue/cmd/kueue',
 };
 
 /** What the first Go with automatic toolchains was; it fetches the version that a module asks for. */
@@ -46,6 +47,7 @@ export const GO_BUILDS: readonly GoBuild[] = [
   { name: 'CoreDNS', binaries: ['coredns'], lane: 'other programs', cpuSeconds: 150 },
   { name: 'gofakes3', binaries: ['gofakes3'], lane: 'other programs', cpuSeconds: 30 },
   { name: 'versitygw', binaries: ['versitygw'], lane: 'other programs', cpuSeconds: 110 },
+  { name: 'Kueue', binaries: ['kueue'], lane: 'other programs', cpuSeconds: 1_500 },
 ];
 
 /** Why Go cannot be used here, as a sentence; undefined when it can. */
@@ -87,12 +89,14 @@ function linkerFlags(name: BinaryName): string {
   const set: Record<string, string> =
     name === 'helm'
       ? { 'helm.sh/helm/v4/internal/version.version': `v${version}` }
-      : PACKAGES[name].startsWith('k8s.io/kubernetes/')
-        ? {
-            [`${kubernetes}.gitVersion`]: `v${version}`,
-            [`${kubernetes}.gitMajor`]: major,
-            [`${kubernetes}.gitMinor`]: minor,
-          }
-        : {};
+      : name === 'kueue'
+        ? { 'sigs.k8s.io/kueue/pkg/version.GitVersion': `v${version}` }
+        : PACKAGES[name].startsWith('k8s.io/kubernetes/')
+          ? {
+              [`${kubernetes}.gitVersion`]: `v${version}`,
+              [`${kubernetes}.gitMajor`]: major,
+              [`${kubernetes}.gitMinor`]: minor,
+            }
+          : {};
   return ['-s', '-w', ...Object.entries(set).map(([variable, value]) => `-X ${variable}=${value}`)].join(' ');
 }

@@ -14,7 +14,7 @@ import { progressOn, secondsSince } from './progress.ts';
 const HELP = `npm run setup [-- part ...]
 
 Prepares everything that the quickstart and the tests need, and keeps it in
-\${XDG_CACHE_HOME:-~/.cache}/coxswain. What is there already costs nothing. Parts, all but the last unless named:
+\${XDG_CACHE_HOME:-~/.cache}/coxswain. What is there already costs nothing. Parts, all but the last three unless named:
 
 ${SETUP_PARTS.map((part) => `  ${part.padEnd(15)}${PART_MEANINGS[part]}`).join('\n')}
 

@@ -28,9 +28,12 @@ describe('official releases', () => {
   });
 });
 
-it.each(['gofakes3', 'versitygw'] as const)('names no download of %s, which is built from its module', (name) => {
-  expect(officialRelease(name, 'amd64')).toBeUndefined();
-});
+it.each(['gofakes3', 'kueue', 'versitygw'] as const)(
+  'names no download of %s, which is built from its module',
+  (name) => {
+    expect(officialRelease(name, 'amd64')).toBeUndefined();
+  },
+);
 
 function releaseOf(name: BinaryName): Release {
   const release = officialRelease(name, 'amd64');

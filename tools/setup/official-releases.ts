@@ -44,8 +44,9 @@ export function officialRelease(name: BinaryName, arch: string): Release | undef
         },
       };
     case 'gofakes3':
+    case 'kueue':
     case 'versitygw':
-      return undefined; // versitygw publishes some, and only a campaign runs it.
+      return undefined; // Kueue publishes images alone; versitygw publishes some, and only a campaign runs it.
     case 'kube-apiserver':
     case 'kube-scheduler':
     case 'kube-controller-manager':

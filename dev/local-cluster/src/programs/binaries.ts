@@ -20,6 +20,7 @@ export const BINARY_VERSIONS = {
   coredns: '1.15.0',
   gofakes3: '1.2.0',
   versitygw: '1.8.0',
+  kueue: '0.19.2',
 } as const;
 
 /** One of the programs of a local cluster. */
@@ -42,6 +43,7 @@ const MODULES: Partial<Record<BinaryName, string>> = {
   coredns: 'coredns',
   gofakes3: 'gofakes3',
   versitygw: 'versitygw',
+  kueue: 'kueue',
 };
 
 /** Where everything that takes long to make is kept between runs. */
