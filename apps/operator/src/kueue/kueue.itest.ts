@@ -189,6 +189,7 @@ describe('on a real API server with the definitions of Kueue, where the test wri
     expect(condition(check, 'Active')).toBe('True');
 
     const running = await admit(job);
+    await workloadUntil('told that every rank has started', (found) => condition(found, 'PodsReady') === 'True');
     const placements = `/apis/${API_GROUP_VERSION}/namespaces/${namespace}/placements`;
     const { items } = await world.plane.admin.json<{ items: Placement[] }>({ method: 'GET', path: placements });
     expect(items.map(({ spec }) => spec.nodes)).toEqual([['kueue-b']]);
@@ -197,7 +198,11 @@ describe('on a real API server with the definitions of Kueue, where the test wri
     const released = await workloadUntil('released', (found) => condition(found, 'QuotaReserved') === 'False');
     // The one write gave all back, and came after the last pod.
     expect(released.status?.admission).toBeUndefined();
-    expect([condition(released, 'Admitted'), condition(released, 'Requeued')]).toEqual(['False', 'True']);
+    expect(['Admitted', 'PodsReady', 'Requeued'].map((type) => condition(released, type))).toEqual([
+      'False',
+      'False',
+      'True',
+    ]);
     expect(await world.pods(namespace)).toEqual([]);
     const stopped = await world.readJob(namespace, 'queued');
     expect(stopped.status).toMatchObject({

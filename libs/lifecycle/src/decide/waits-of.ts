@@ -1,5 +1,6 @@
 import { shortOfGpus } from '../epoch/elastic.ts';
 import { makeRoomWait } from '../epoch/make-room.ts';
+import { evictionWait } from '../epoch/record-eviction.ts';
 import { claimWaits } from '../epoch/record-claim.ts';
 import { claimPause } from '../observation/claim-on.ts';
 import { roomsToGrow } from '../epoch/growth.ts';
@@ -36,7 +37,7 @@ export function waitsOf(situation: Situation): readonly Wait[] {
     ...(isUp ? [finishedWait(facts, attempt) ?? [], unheardWait(facts, attempt) ?? []].flat() : []),
     ...[hasNoRoom(situation) ? (shortOfGpus(record, facts) ?? []) : []].flat(),
     ...roomsToGrow(record, facts, now).map(({ wait }) => wait),
-    ...[makeRoomWait(record, facts) ?? [], claimPause(record) ?? []].flat(),
+    ...[makeRoomWait(record, facts) ?? [], evictionWait(record, facts) ?? [], claimPause(record) ?? []].flat(),
     ...claimWaits(record, facts),
     ...[restartDelay(record, facts) ?? []].flat(),
     ...[pauseInPods(record, facts) ?? []].flat(),

@@ -8,6 +8,7 @@ import { isOfRun, isOpen, SAVE_KINDS } from '../incident/incident-record.ts';
 import { claimKey, claimOn, describeOther, shownName } from '../observation/claim-on.ts';
 import { type Facts, isTerminal, nodeStateOf, placementOf } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
+import { evictionKey, evictionOf } from '../observation/quota-eviction.ts';
 import { returnKey, returnOf } from '../observation/returns.ts';
 import { freeGpus } from '../observation/room.ts';
 import { runtimeLeft } from './max-runtime.ts';
@@ -41,6 +42,7 @@ export function suspicionsOf(
   const nodes = nodesOf(facts, attempt).filter((node) => !(moves && leaving.includes(node)));
   return [
     ...ofMaxRuntime(record, facts, now),
+    ...ofEviction(facts, attempt),
     ...ofClaim(facts, attempt),
     ...ofReturn(facts, attempt),
     ...ofIncidents(record, attempt),
@@ -55,6 +57,14 @@ function ofMaxRuntime(record: JobRecord, facts: Facts, now: Date): readonly Susp
   const kind = 'MaxRuntime';
   const says = `The run reaches spec.maxRuntimeSeconds (${formatDuration(left.limitMs)}) soon`;
   return [{ key: `${kind} ${left.limitMs}`, kind, says, isCertain: true }];
+}
+
+/** The save before Kueue gets the quota back. Its outcome decides when the ranks are stopped (epoch/record-eviction.ts). */
+function ofEviction(facts: Facts, attempt: Attempt): readonly Suspicion[] {
+  const eviction = evictionOf(facts, attempt);
+  if (eviction === undefined) return [];
+  const says = 'Kueue takes the quota of the job, and the job stops when it has saved';
+  return [{ key: evictionKey(attempt), kind: 'QuotaEvicted', says, isCertain: true }];
 }
 
 /** The save that a claim asks for. Its outcome decides when the ranks are stopped (epoch/make-room.ts). */

@@ -3,7 +3,7 @@ import type { Action } from '../decide/decision.ts';
 import type { Observed, ObservedRuntime } from '../observation/observed.ts';
 import { demandOfQuota, withinQuota } from '../observation/quota-rules.ts';
 import { aCapacity, observe } from '../testing/index.ts';
-import { aJob, anAttempt, aRunningJob, settled, summaryOfCondition } from '../testing/jobs.ts';
+import { aJob, anAttempt, aRunningJob, EARLIER, settled, summaryOfCondition } from '../testing/jobs.ts';
 
 const RULES = { nodeSelector: { pool: 'a' }, tolerations: [{ key: 'spot', operator: 'Exists' }] };
 const WAITING: JobQuota = { kind: 'waiting', message: 'Kueue: no quota is free.' };
@@ -57,6 +57,51 @@ describe('a gang that runs', () => {
       charged: false,
       message: 'Kueue evicted the Workload: for x. The job goes on when Kueue admits it again.',
     });
+  });
+
+  /** Attempt 1 trains at step 100, and its engine saves when it is asked to. */
+  const aGang = (about: Parameters<typeof aRunningJob>[0] = {}, engine: 'reference' | 'torchtitan' = 'reference') =>
+    aRunningJob({
+      ...about,
+      spec: {
+        spec: { engine: { name: engine, image: 'example/image' }, checkpoint: { claimName: 'saves' } },
+      },
+      status: { progress: { step: 100, reportedAt: EARLIER }, attempts: [TRAINS], ...about.status },
+      observed: { quota: EVICTED, ...about.observed },
+    });
+  const TRAINS = anAttempt({ runningAt: EARLIER, firstStep: { step: 1, at: EARLIER } });
+  const saved = (outcome?: 'Saved' | 'NotSaved') => ({
+    request: 1,
+    incarnation: 1,
+    askedAt: '2026-01-01T00:19:30Z',
+    afterStep: 100,
+    why: 'Kueue takes the quota of the job.',
+    suspicions: ['QuotaEvicted e1'],
+    ...(outcome === undefined ? {} : { outcome }),
+  });
+
+  it.each<[string, Observed, string]>([
+    ['is asked to save first', aGang(), 'Released, asked'],
+    [
+      'trains on while it saves',
+      aGang({ status: { attempts: [{ ...TRAINS, earlySave: saved() }] } }),
+      'Released, asked',
+    ],
+    [
+      'stops when it has saved',
+      aGang({ status: { attempts: [{ ...TRAINS, earlySave: saved('Saved') }] } }),
+      'Stopping, asked',
+    ],
+    [
+      'stops when it does not save in two minutes',
+      aGang({ observed: { elapsedMs: new Map([['e1/eviction/saves', 120_000]]) } }),
+      'Stopping, asked',
+    ],
+    ['stops at once if its engine cannot be asked', aGang({}, 'torchtitan'), 'Stopping'],
+    ['stops at once if it has trained no step', aGang({ status: { attempts: [anAttempt()] } }), 'Stopping'],
+  ])('%s', (_sentence, observed, expected) => {
+    const [attempt] = settled(observed).status.attempts ?? [];
+    expect([attempt?.stage, ...(attempt?.earlySave === undefined ? [] : ['asked'])].join(', ')).toBe(expected);
   });
 
   it('is not stopped by a cache: the live read comes first', () => {
