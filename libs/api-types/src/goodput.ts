@@ -13,7 +13,7 @@ export const GOODPUT_CATEGORIES = {
   checkpointRestore: 'From the start of the ranks until they had loaded the checkpoint that they resume from.',
   checkpointSave: 'Between the steps of a run that saved checkpoints.',
   preemption:
-    'Lost because the job made room for a job of higher priority: steps that were not saved, and the time from the last step until the gang was gone.',
+    'Lost because the job made room for a job of higher priority, or Kueue took its quota: steps that were not saved, and the time from the last step until the gang was gone.',
   wastedProgress: 'Steps that were trained again later, because the run that followed began before them.',
   infrastructureRecovery:
     'From the last step before a failure of a node, the network, storage or the cluster until ranks were started again: noticing, ending the gang, making it anew.',

@@ -22,6 +22,16 @@ const failed: Attempt = {
   lastStep: 101,
   lastStepAt: at(130),
 };
+const evicted: Attempt = {
+  ...trained,
+  stage: 'Ended',
+  outcome: 'Moved',
+  reason: 'QuotaEvicted',
+  stoppingAt: at(140),
+  endedAt: at(150),
+  lastStep: 101,
+  lastStepAt: at(130),
+};
 
 function goodputOf(attempts: readonly Attempt[], overrides: Partial<RecordedJob> = {}): JobGoodput {
   const job: RecordedJob = {
@@ -53,6 +63,12 @@ describe('what was recorded of a job', () => {
       [failed],
       {},
       { initialisation: 80, productive: 400, infrastructureRecovery: 80 },
+    ],
+    [
+      'one that Kueue evicted, as one that made room for another job',
+      [evicted],
+      {},
+      { initialisation: 80, productive: 400, preemption: 80 },
     ],
     [
       'one with a rank that made each of its steps a quarter longer for 40 s',

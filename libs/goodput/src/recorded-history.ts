@@ -148,7 +148,7 @@ function marksOf(
 
 function endOf({ outcome, stage, reason }: Attempt): RunHistory['end'] {
   if (outcome === 'Failed') return 'failed';
-  if (reason === 'MadeRoom') return 'madeRoom';
+  if (reason === 'MadeRoom' || reason === 'QuotaEvicted') return 'madeRoom';
   if (outcome !== undefined) return 'stopped';
   return stage === 'Ended' ? 'unknown' : 'live';
 }
