@@ -8,6 +8,7 @@ export {
   isAdmissionUnavailable,
   isConflict,
   isDeniedByAdmission,
+  isDefinitionTerminating,
   isDryRunUnsupported,
   isInvalid,
   isKindUnknown,

@@ -1,9 +1,14 @@
 import { LABELS, type TrainingJob } from '@coxswain/api-types';
 import {
   type Clock,
+  isAdmissionUnavailable,
+  isConflict,
+  isDefinitionTerminating,
   isKindUnknown,
   isNotFound,
   isRefusal,
+  isRetryable,
+  isUnauthorizedVerb,
   keyOf,
   type KubeClient,
   type KubeObject,
@@ -89,6 +94,9 @@ export class KueueController {
       clock,
       random: Math.random,
       name: 'workloads',
+      // An administrator mends the cause outside, and the job goes on soon after. A key in quarantine would see no eviction either.
+      isTransient: (error) => isRetryable(error) || isConflict(error) || saysWhy(error),
+      transientMaxMs: ROUND_MS,
       onError: ({ error }) => onError(error),
     });
     this.#workloads.onChange(({ object }) => this.#wake(jobUidOf(object)));
@@ -168,8 +176,10 @@ export class KueueController {
     if (known === undefined) return;
     const found = await this.#read(known, jobUid);
     const decision = decideQuota(this.#factsOf(await this.#queuedOf(jobUid, job, known), found));
-    await this.#publish(jobUid, job, { decision, found });
     const { write } = decision;
+    // A job that waits for a write shows why it fails, so what it waits for is shown after it.
+    const waitsForWrite = write !== undefined && decision.quota.kind === 'waiting';
+    if (!waitsForWrite) await this.#publish(jobUid, job, { decision, found });
     if (write === undefined) return;
     // What gives quota back, or takes a Workload away, stands on the job as the API server has it.
     const live =
@@ -177,9 +187,11 @@ export class KueueController {
         ? job
         : await this.#readJob(jobUid, nameOfJob(jobUid, job, found));
     const proven = decideQuota(this.#factsOf(await this.#queuedOf(jobUid, live, known), found));
-    if (proven.write?.kind !== write.kind) return;
-    await this.#write({ job: live, jobUid, known, found, write: proven.write });
-    this.#wake(jobUid);
+    if (proven.write?.kind === write.kind) {
+      await this.#write({ job: live, jobUid, known, found, decision: { ...proven, write: proven.write } });
+      this.#wake(jobUid);
+    }
+    if (waitsForWrite) await this.#publish(jobUid, job, { decision, found });
   }
 
   async #write(about: {
@@ -187,16 +199,17 @@ export class KueueController {
     readonly jobUid: string;
     readonly known: Known;
     readonly found: Found;
-    readonly write: NonNullable<QuotaDecision['write']>;
+    readonly decision: QuotaDecision & Required<Pick<QuotaDecision, 'write'>>;
   }): Promise<void> {
-    const { job, jobUid, known, found, write } = about;
+    const { job, jobUid, known, found, decision } = about;
+    const { quota, write } = decision;
     const request = this.#questions.get(jobUid)?.request;
     const asks = job === undefined || request === undefined ? undefined : { job, request };
     try {
       await this.#writer.write({ ...known, object: found.object, write, ...(asks === undefined ? {} : { asks }) });
     } catch (error) {
       // The job shows why it waits; the queue tries again.
-      if (job !== undefined && (isRefusal(error) || error instanceof MissingPriorityError))
+      if (job !== undefined && quota.kind === 'waiting' && saysWhy(error))
         this.#set(job, { kind: 'waiting', message: `The Workload of the job cannot be written: ${messageOf(error)}` });
       throw error;
     }
@@ -312,6 +325,12 @@ function isSame(one: Question, other: Question): boolean {
 function isLive(pod: KubeObject): boolean {
   const { phase } = (pod as { readonly status?: { readonly phase?: unknown } }).status ?? {};
   return phase !== 'Succeeded' && phase !== 'Failed';
+}
+
+/** Whether users and administrators can act on the error: everything but a lost connection or a conflict. */
+function saysWhy(error: unknown): boolean {
+  if (error instanceof MissingPriorityError || isRefusal(error) || isAdmissionUnavailable(error)) return true;
+  return isUnauthorizedVerb(error) || isDefinitionTerminating(error);
 }
 
 function messageOf(error: unknown): string {
