@@ -15,6 +15,7 @@ import {
   CLUSTER_RULES as OPERATOR_RULES,
   DEFINITIONS_NAMESPACE_RULES,
   DEFINITIONS_RULES,
+  KUEUE_MANAGER_RULES,
   KUEUE_RULES,
   LET_GO_NAMESPACE_RULES,
   LET_GO_LABEL_RULES,
@@ -150,12 +151,14 @@ describe('the chart', () => {
     expect(labelled('coxswain-let-go')).toEqual(rights([...LET_GO_RULES, ...LET_GO_LABEL_RULES]));
   });
 
-  it('gives the operator rights on objects of Kueue, and makes the AdmissionCheck, only where they are asked for', async () => {
+  it('gives the operator rights on objects of Kueue and Kueue the right to read jobs, and makes the AdmissionCheck, only where they are asked for', async () => {
     expect(rendered).not.toContain('kueue.x-k8s.io');
     const values = ['queue.kueue.enabled=true', 'queue.kueue.admissionCheck=nodes'];
     const found = parseAllDocuments(await renderChart({ values })).map((document) => document.toJS() as Manifest);
     const role = found.find(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === 'coxswain-operator');
     expect(rights(role?.rules ?? [])).toEqual(rights([...OPERATOR_RULES, ...KUEUE_RULES]));
+    const ofKueue = found.find(({ metadata }) => metadata.name === 'coxswain-kueue-manager');
+    expect(rights(ofKueue?.rules ?? [])).toEqual(rights(KUEUE_MANAGER_RULES));
     expect(found.find(({ kind }) => kind === 'AdmissionCheck')).toMatchObject({
       metadata: { name: 'nodes' },
       spec: { controllerName: 'training.coxswain.dev/placement' },

@@ -53,6 +53,11 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
 ];
 
+/** What the chart grants to Kueue's manager with `queue.kueue.enabled`: it reads the owner of each pod. */
+export const KUEUE_MANAGER_RULES: readonly PolicyRule[] = [
+  { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: [...READ] },
+];
+
 /** Kueue's objects. The chart grants them only with `queue.kueue.enabled`. */
 export const KUEUE_RULES: readonly PolicyRule[] = [
   { apiGroups: [KUEUE_API.group], resources: ['workloads'], verbs: [...READ, 'create', 'patch', 'delete'] },

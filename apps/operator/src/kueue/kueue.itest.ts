@@ -4,10 +4,10 @@ import { KUEUE_API, PLACEMENT_CHECK_CONTROLLER } from '@coxswain/scheduling';
 import { KUEUE_RULES } from '../permissions.ts';
 import { sharedWorld } from '../testing/shared-world.ts';
 import type { World } from '../testing/world.ts';
+import { grant } from './testing/grant.ts';
 import { kueueDefinitions } from './testing/kueue-definitions.ts';
 
 const KUEUE = `/apis/${KUEUE_API.group}/${KUEUE_API.version}`;
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const PLURALS = ['workloads', 'admissionchecks', 'resourceflavors', 'workloadpriorityclasses'];
 const CHECK = 'coxswain-placement';
 const environment = { COXSWAIN_KUEUE: 'true' };
@@ -44,7 +44,8 @@ beforeAll(async () => {
   world = await sharedWorld();
   for (const body of await kueueDefinitions(PLURALS))
     await post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', body);
-  await grant();
+  const to = { namespace: SYSTEM_NAMESPACE, serviceAccount: 'coxswain-operator' };
+  await grant(world.plane.admin, { name: 'kueue-test', rules: KUEUE_RULES, to });
   await Promise.all(PLURALS.map((plural) => waitFor(() => isServed(plural), { what: `kind ${plural} to be served` })));
   const kueue = (kind: string, name: string, spec: object): object => ({
     apiVersion: `${KUEUE_API.group}/${KUEUE_API.version}`,
@@ -71,24 +72,6 @@ afterAll(async () => {
 
 async function isServed(plural: string): Promise<boolean> {
   return (await world.plane.admin.send({ method: 'GET', path: `${KUEUE}/${plural}` })).status === 200;
-}
-
-/** What the chart grants with queue.kueue.enabled. */
-async function grant(): Promise<void> {
-  const metadata = { name: 'kueue-test' };
-  await post(`${RBAC}/clusterroles`, {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRole',
-    metadata,
-    rules: KUEUE_RULES,
-  });
-  await post(`${RBAC}/clusterrolebindings`, {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata,
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'kueue-test' },
-    subjects: [{ kind: 'ServiceAccount', name: 'coxswain-operator', namespace: SYSTEM_NAMESPACE }],
-  });
 }
 
 /** A job of one pod with two GPUs that names a queue. */

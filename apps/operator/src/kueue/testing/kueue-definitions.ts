@@ -31,6 +31,12 @@ export async function kueueWebhooks(): Promise<readonly Manifest[]> {
   return parseAllDocuments(await readFile(file, 'utf8')).map((one) => one.toJS() as Manifest);
 }
 
+/** The rights that Kueue's installation gives its manager. */
+export async function kueueManagerRules(): Promise<unknown> {
+  const file = join(await kueueModule(), 'config/components/rbac/role.yaml');
+  return (parse(await readFile(file, 'utf8')) as { readonly rules: unknown }).rules;
+}
+
 /** The folder of the module. */
 async function kueueModule(): Promise<string> {
   const { stdout } = await promisify(execFile)('go', ['mod', 'download', '-json', MODULE], { cwd: tmpdir() });

@@ -8,14 +8,14 @@ import {
   readWorkload,
   type WorkloadFacts,
 } from '@coxswain/scheduling';
-import { KUEUE_RULES } from '../../permissions.ts';
+import { KUEUE_MANAGER_RULES, KUEUE_RULES } from '../../permissions.ts';
 import type { RawPod } from '../../testing/raw-pod.ts';
 import type { World } from '../../testing/world.ts';
+import { grant } from './grant.ts';
 import { QuotaAuditor } from './quota-auditor.ts';
-import { installKueue, type RealKueue } from './real-kueue.ts';
+import { installKueue, MANAGER, type RealKueue } from './real-kueue.ts';
 
 export const KUEUE = `/apis/${KUEUE_API.group}/${KUEUE_API.version}`;
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 /** The operator's AdmissionCheck, and one that the campaign answers itself. */
 export const CHECK = 'coxswain-placement';
 export const OTHER_CHECK = 'other';
@@ -252,17 +252,9 @@ export class KueueGround {
   /** What the chart grants with queue.kueue.enabled. */
   async #grant(): Promise<void> {
     const { admin } = this.world.plane;
-    const metadata = { name: 'kueue-test' };
-    const apiVersion = 'rbac.authorization.k8s.io/v1';
-    const role = { apiVersion, kind: 'ClusterRole', metadata, rules: KUEUE_RULES };
-    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: metadata.name };
-    const subjects = [{ kind: 'ServiceAccount', name: 'coxswain-operator', namespace: SYSTEM_NAMESPACE }];
-    await admin.json({ method: 'POST', path: `${RBAC}/clusterroles`, body: role });
-    await admin.json({
-      method: 'POST',
-      path: `${RBAC}/clusterrolebindings`,
-      body: { apiVersion, kind: 'ClusterRoleBinding', metadata, roleRef, subjects },
-    });
+    const operator = { namespace: SYSTEM_NAMESPACE, serviceAccount: 'coxswain-operator' };
+    await grant(admin, { name: 'kueue-test', rules: KUEUE_RULES, to: operator });
+    await grant(admin, { name: 'coxswain-kueue-manager', rules: KUEUE_MANAGER_RULES, to: MANAGER });
   }
 }
 

@@ -12,7 +12,8 @@ import {
   waitFor,
 } from '@coxswain/local-cluster';
 import { KUEUE_API } from '@coxswain/scheduling';
-import { kueueDefinitions, kueueWebhooks } from './kueue-definitions.ts';
+import { kueueDefinitions, kueueManagerRules, kueueWebhooks } from './kueue-definitions.ts';
+import { grant } from './grant.ts';
 
 /** All kinds of Kueue. */
 const PLURALS = [
@@ -28,6 +29,8 @@ const PLURALS = [
   'workloadpriorityclasses',
   'workloads',
 ] as const;
+/** As Kueue's installation names it. */
+export const MANAGER = { namespace: 'kueue-system', serviceAccount: 'kueue-controller-manager' } as const;
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1';
 /** The kinds that exist in a cluster with Jobs and pods alone. */
@@ -103,16 +106,19 @@ class KueueProgram implements RealKueue {
   readonly logPath: string;
   readonly #parts: KueueProgramParts;
   #process: ProcessHandle | undefined;
+  #kubeconfig = '';
 
   constructor(parts: KueueProgramParts) {
     this.#parts = parts;
     this.logPath = parts.logPath;
   }
 
-  /** Certificate and configuration. */
+  /** Account, certificate and configuration. */
   async prepare(): Promise<void> {
     const { plane, folder, port } = this.#parts;
     mkdirSync(folder, { recursive: true });
+    this.#kubeconfig = await plane.kubeconfigFor(MANAGER);
+    await grant(plane.admin, { name: 'kueue-manager', rules: await kueueManagerRules(), to: MANAGER });
     const { certPem, keyPem } = await plane.issueCertificate({ commonName: 'kueue', hosts: ['127.0.0.1'] });
     writeFileSync(join(folder, 'tls.crt'), certPem);
     writeFileSync(join(folder, 'tls.key'), keyPem, { mode: 0o600 });
@@ -148,13 +154,13 @@ class KueueProgram implements RealKueue {
 
   async start(): Promise<void> {
     if (this.#process !== undefined) return;
-    const { plane, folder, command, logPath, port } = this.#parts;
+    const { folder, command, logPath, port } = this.#parts;
     // Kueue reads a certificate of its metrics from that folder alone, so it gets an /etc of its own.
     const script =
       'mount -t tmpfs tmpfs /etc && mkdir -p /etc/kueue/metrics/certs && cp "$1"/tls.* /etc/kueue/metrics/certs && shift && exec "$@"';
     const flags = [
       `--config=${folder}/config.yaml`,
-      `--kubeconfig=${plane.adminKubeconfigPath}`,
+      `--kubeconfig=${this.#kubeconfig}`,
       '--feature-gates=VisibilityOnDemand=false',
       '--zap-log-level=2',
     ];
