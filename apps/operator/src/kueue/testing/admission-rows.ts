@@ -1,4 +1,5 @@
 /** What a queue does for its users: wait, begin, borrow, reclaim, return, end. */
+import type { TrainingJob } from '@coxswain/api-types';
 import { waitFor } from '@coxswain/local-cluster';
 import { CHECK, conditionNow, is, KUEUE, OTHER_CHECK } from './kueue-ground.ts';
 import { PODS_READY_SECONDS } from './real-kueue.ts';
@@ -138,26 +139,24 @@ export const ADMISSION_ROWS: readonly Row[] = [
         await ground.job(first, 'waits', { pods: 2 }),
         await ground.job(first, 'last', { pods: 2 }),
       ];
-      const [one, other] = [ends, waits];
-      await waitFor(
-        async () => [await ground.workload(one), await ground.workload(other)].some((found) => is(found, 'Admitted')),
-        { what: 'one of them to be admitted' },
-      );
-      const admittedOne = is(await ground.workload(one), 'Admitted') ? one : other;
+      const jobs = [ends, waits, last];
+      const nextAdmitted = (among: readonly TrainingJob[]): Promise<TrainingJob> =>
+        waitFor(
+          async () => {
+            for (const job of among) if (is(await ground.workload(job), 'Admitted')) return job;
+            return undefined;
+          },
+          { what: 'one of the jobs to be admitted' },
+        );
+      const admittedOne = await nextAdmitted(jobs);
       await admitted(ground, admittedOne);
       const { fateOf } = ground.world.kubelet;
       const name = admittedOne.metadata.name;
       ground.world.kubelet.fateOf = (pod) => (pod.jobName === name ? { kind: 'exits', code: 0 } : { kind: 'runs' });
       await ground.workloadUntil(admittedOne, 'finished', (found) => is(found, 'Finished') && !found.hasFinalizer);
       ground.world.kubelet.fateOf = fateOf;
-      const left = [ends, waits, last].filter((job) => job !== admittedOne);
-      const next = await waitFor(
-        async () => {
-          for (const job of left) if (is(await ground.workload(job), 'Admitted')) return job;
-          return undefined;
-        },
-        { what: 'the next one to be admitted' },
-      );
+      const left = jobs.filter((job) => job !== admittedOne);
+      const next = await nextAdmitted(left);
       await ground.runs(next);
       await ground.delete(next);
       await waitFor(async () => (await ground.workload(next)) === undefined, { what: 'its Workload to be gone' });
@@ -199,7 +198,8 @@ export const ADMISSION_ROWS: readonly Row[] = [
         await ground.editWorkloadStatus(job, { admissionChecks });
       };
       await answer('Retry');
-      await ground.workloadUntil(job, 'released', (found) => is(found, 'Evicted') && !is(found, 'QuotaReserved'));
+      // Condition Requeued is written with the release, and Kueue may reserve again at once.
+      await ground.workloadUntil(job, 'released', (found) => found.conditions.has('Requeued'));
       await answer('Ready');
       await admitted(ground, job);
       return undefined;

@@ -47,7 +47,7 @@ async function holds({ sentence, ownOperator = false, run }: Row, ground: KueueG
   ground.auditor.found.clear();
   try {
     await ground.kueue.start();
-    if (ownOperator) await world.operator({ environment: { COXSWAIN_KUEUE: 'true' } });
+    if (ownOperator) await world.operator({ identity: 'afterwards', environment: { COXSWAIN_KUEUE: 'true' } });
     await ground.clear();
   } catch (error) {
     problems.push(`afterwards: ${error instanceof Error ? error.message : String(error)}`);

@@ -31,10 +31,12 @@ export async function kueueWebhooks(): Promise<readonly Manifest[]> {
   return parseAllDocuments(await readFile(file, 'utf8')).map((one) => one.toJS() as Manifest);
 }
 
-/** The rights that Kueue's installation gives its manager. */
-export async function kueueManagerRules(): Promise<unknown> {
-  const file = join(await kueueModule(), 'config/components/rbac/role.yaml');
-  return (parse(await readFile(file, 'utf8')) as { readonly rules: unknown }).rules;
+/** The rights that Kueue's installation gives its manager in every namespace, and in its own. */
+export async function kueueManagerRules(): Promise<{ readonly everywhere: unknown; readonly inItsOwn: unknown }> {
+  const folder = join(await kueueModule(), 'config/components/rbac');
+  const rulesIn = async (name: string): Promise<unknown> =>
+    (parse(await readFile(join(folder, name), 'utf8')) as { readonly rules: unknown }).rules;
+  return { everywhere: await rulesIn('role.yaml'), inItsOwn: await rulesIn('manager_secrets_role.yaml') };
 }
 
 /** The folder of the module. */

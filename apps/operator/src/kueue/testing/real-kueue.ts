@@ -46,7 +46,7 @@ const NOT_SYSTEM = {
   ],
 };
 /** An admitted Workload whose pods are not ready after this time is evicted. */
-export const PODS_READY_SECONDS = 15;
+export const PODS_READY_SECONDS = 30;
 
 /** Kueue, installed. */
 export interface RealKueue {
@@ -118,7 +118,9 @@ class KueueProgram implements RealKueue {
     const { plane, folder, port } = this.#parts;
     mkdirSync(folder, { recursive: true });
     this.#kubeconfig = await plane.kubeconfigFor(MANAGER);
-    await grant(plane.admin, { name: 'kueue-manager', rules: await kueueManagerRules(), to: MANAGER });
+    const { everywhere, inItsOwn } = await kueueManagerRules();
+    await grant(plane.admin, { name: 'kueue-manager', rules: everywhere, to: MANAGER });
+    await grant(plane.admin, { name: 'kueue-manager', rules: inItsOwn, to: MANAGER, namespace: MANAGER.namespace });
     const { certPem, keyPem } = await plane.issueCertificate({ commonName: 'kueue', hosts: ['127.0.0.1'] });
     writeFileSync(join(folder, 'tls.crt'), certPem);
     writeFileSync(join(folder, 'tls.key'), keyPem, { mode: 0o600 });
@@ -185,6 +187,22 @@ class KueueProgram implements RealKueue {
     await this.kill();
     for (const plural of PLURALS)
       await plane.admin.json({ method: 'DELETE', path: `${DEFINITIONS}/${plural}.${KUEUE_API.group}` });
+    // Without Kueue nobody takes its finalizers from queues and flavours but an administrator; those of Workloads are the owners' to take.
+    for (const plural of PLURALS) if (plural !== 'workloads') await this.#takeFinalizers(plural);
+  }
+
+  async #takeFinalizers(plural: string): Promise<void> {
+    const { admin } = this.#parts.plane;
+    const root = `/apis/${KUEUE_API.group}/${KUEUE_API.version}`;
+    const { status, body } = await admin.send({ method: 'GET', path: `${root}/${plural}` });
+    if (status !== 200) return;
+    const { items } = JSON.parse(body) as { items: { metadata: { name: string; namespace?: string } }[] };
+    for (const { metadata } of items) {
+      const space = metadata.namespace === undefined ? '' : `/namespaces/${metadata.namespace}`;
+      const path = `${root}${space}/${plural}/${metadata.name}`;
+      const contentType = 'application/merge-patch+json';
+      await admin.send({ method: 'PATCH', path, body: { metadata: { finalizers: null } }, contentType });
+    }
   }
 
   async isInstalled(): Promise<boolean> {
