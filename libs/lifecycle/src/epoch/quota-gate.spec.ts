@@ -9,7 +9,7 @@ const RULES = { nodeSelector: { pool: 'a' }, tolerations: [{ key: 'spot', operat
 const WAITING: JobQuota = { kind: 'waiting', message: 'Kueue: no quota is free.' };
 const RESERVED: JobQuota = { kind: 'reserved', message: 'Kueue reserved the quota; nodes are chosen.', rules: RULES };
 const ADMITTED: JobQuota = { kind: 'admitted', rules: RULES };
-const EVICTED: JobQuota = { kind: 'evicted', reason: 'Preempted', message: 'Kueue evicted the Workload: for x.' };
+const EVICTED: JobQuota = { kind: 'evicted', reason: 'Preempted', message: 'Kueue evicted the Workload: for x' };
 
 /** `False/WaitingForQuota; found`: condition Placed, then what is asked. */
 function shown(about: Partial<Observed>): string {

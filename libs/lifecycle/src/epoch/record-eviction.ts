@@ -22,10 +22,15 @@ export function recordEviction(record: JobRecord, facts: Facts, now: Date): JobR
     stoppingAt: now.toISOString(),
     outcome: 'Moved',
     reason: 'QuotaEvicted',
-    message: safeText(`${quota.message} The job goes on when Kueue admits it again.`, 8_000),
+    message: safeText(`${sentenceOf(quota.message)} The job goes on when Kueue admits it again.`, 8_000),
     charged: false,
     ...lastStepOf(record, facts),
   });
+}
+
+/** Messages of Kueue have no full stop. */
+function sentenceOf(message: string): string {
+  return message.endsWith('.') ? message : `${message}.`;
 }
 
 /** The wait for the save that was asked for; undefined: the gang is not evicted, or does not save and train on. */
