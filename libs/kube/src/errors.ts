@@ -104,11 +104,6 @@ export function isKindUnknown(error: unknown): boolean {
   return /could not find the requested resource|404 page not found/.test(error.message);
 }
 
-/** The definition of the kind is being deleted, and waits for objects with finalizers: nothing is created meanwhile. */
-export function isDefinitionTerminating(error: unknown): boolean {
-  return hasStatus(error, 405) && /custom resource definition is terminating/.test(String(error));
-}
-
 /** The server rejected the object itself, so a retry is useless. 400 is strict decoding, 422 validation. */
 export function isInvalid(error: unknown): boolean {
   return hasStatus(error, 422) || hasStatus(error, 400);

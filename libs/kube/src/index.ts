@@ -8,7 +8,6 @@ export {
   isAdmissionUnavailable,
   isConflict,
   isDeniedByAdmission,
-  isDefinitionTerminating,
   isDryRunUnsupported,
   isInvalid,
   isKindUnknown,

@@ -60,9 +60,9 @@ describe('a job whose Workload cannot be written', () => {
     ['says that Kueue does not answer, as while it is stopped', 500, 'InternalError', DOWN],
     [
       'says that the definitions are being removed, as while Kueue is uninstalled',
-      405,
-      'MethodNotAllowed',
-      'create not allowed while custom resource definition is terminating',
+      403,
+      'Forbidden',
+      'workloads.kueue.x-k8s.io "coxswain-gpt" is forbidden: create not allowed while custom resource definition is terminating',
     ],
     [
       'says that the operator has no right',

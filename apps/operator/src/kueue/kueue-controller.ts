@@ -3,7 +3,6 @@ import {
   type Clock,
   isAdmissionUnavailable,
   isConflict,
-  isDefinitionTerminating,
   isKindUnknown,
   isNotFound,
   isRefusal,
@@ -330,7 +329,7 @@ function isLive(pod: KubeObject): boolean {
 /** Whether users and administrators can act on the error: everything but a lost connection or a conflict. */
 function saysWhy(error: unknown): boolean {
   if (error instanceof MissingPriorityError || isRefusal(error) || isAdmissionUnavailable(error)) return true;
-  return isUnauthorizedVerb(error) || isDefinitionTerminating(error);
+  return isUnauthorizedVerb(error);
 }
 
 function messageOf(error: unknown): string {
