@@ -106,7 +106,11 @@ describe('coxswain import', () => {
   it.each<[string, () => readonly string[], RegExp]>([
     ['neither a file nor a line', () => [], /^Give either a file \(- is standard input\) or --torchrun LINE/],
     ['both', () => ['a.yaml', '--torchrun', 'torchrun a.py'], /either a file/],
-    ['a file that is not there', () => [join(directory, 'none.yaml')], /^Cannot read .*none.yaml: there is no such file/],
+    [
+      'a file that is not there',
+      () => [join(directory, 'none.yaml')],
+      /^Cannot read .*none.yaml: there is no such file/,
+    ],
     ['no YAML', () => [aFile('a.yaml', 'a: [')], /a.yaml: It is neither YAML, JSON nor TOML/],
     ['an empty file', () => [aFile('b.yaml', '')], /b.yaml: The file is empty; expected a PyTorchJob, /],
     [

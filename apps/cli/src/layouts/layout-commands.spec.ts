@@ -175,7 +175,10 @@ describe('coxswain layout check', () => {
       pause: () => Promise.resolve(),
       signal: new AbortController().signal,
     });
-    expect([code, errors.join()]).toEqual([1, expect.stringMatching(/^Cannot read .*nowhere\.yaml: there is no such file/)]);
+    expect([code, errors.join()]).toEqual([
+      1,
+      expect.stringMatching(/^Cannot read .*nowhere\.yaml: there is no such file/),
+    ]);
   });
 
   it.each<[string, string, string]>([

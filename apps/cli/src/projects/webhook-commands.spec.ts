@@ -46,7 +46,8 @@ describe('coxswain webhooks', () => {
     const disabled = aWebhook({ state: 'disabled', disabledReason: 'It answered 410.', leftOut: 7, waiting: 3 });
     const failing = aWebhook({ url: 'https://b.example.com/', failures: 4 });
     const { out } = await run('webhooks list', { [WEBHOOKS]: { json: { items: [disabled, failing] } } });
-    expect(out).toBe(`ID                                    URL                          STATE        FORM      WAITING  EVENTS
+    expect(out)
+      .toBe(`ID                                    URL                          STATE        FORM      WAITING  EVENTS
 ${ID}  https://hooks.example.com/a  disabled     Standard  3        job.ended
 ${ID}  https://b.example.com/       failing (4)  Standard  0        job.ended
 
