@@ -65,6 +65,7 @@ const WEBHOOK = {
   id: ID,
   url: 'https://a',
   events: ['job.ended'],
+  form: 'Standard',
   state: 'active',
   disabledReason: null,
   failures: 0,

@@ -192,12 +192,13 @@ describe('what a caller leaves out', () => {
     ['a secret of a webhook is valid for a day', WebhookRotate, {}, { overlapSeconds: 86_400 }],
     ['a role is given to a group of the issuer', GroupRoleCreate, GROUP, { ...GROUP, kind: 'group' }],
     [
-      'a webhook receives all events',
+      'a webhook receives all events as JSON',
       WebhookCreate,
       { url: 'https://a' },
       {
         url: 'https://a',
         events: ['incident.opened', 'incident.acted', 'incident.closed', 'job.needsPerson', 'job.ended'],
+        form: 'Standard',
       },
     ],
   ])('%s', (_sentence, schema, given, want) => {

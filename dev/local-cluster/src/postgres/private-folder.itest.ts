@@ -26,9 +26,11 @@ describe('a checkout below a folder that only its owner may enter', () => {
     mkdirSync(join(ROOT, '.coxswain'), { recursive: true });
     home = mkdtempSync(join(ROOT, '.coxswain/home-')); // On the disk of the checkout, so that its packages can be linked.
     checkout = join(home, 'checkout');
-    mkdirSync(checkout);
-    // Links of files, not of folders: nothing leads out of the private folder again.
-    await promisify(execFile)('cp', ['-al', join(ROOT, 'node_modules'), join(checkout, 'node_modules')]);
+    mkdirSync(join(checkout, 'node_modules'), { recursive: true });
+    // Links of files, not of folders: nothing leads out of the private folder again. Without hidden folders: runners of tests beside this one
+    // make and remove files there.
+    const copy = 'cp -al "$0"/* "$1"';
+    await promisify(execFile)('sh', ['-c', copy, join(ROOT, 'node_modules'), join(checkout, 'node_modules')]);
     cpSync(join(ROOT, 'libs'), join(checkout, 'libs'), { recursive: true });
     cpSync(join(ROOT, 'package.json'), join(checkout, 'package.json'));
     writeFileSync(join(checkout, 'program.ts'), PROGRAM);
