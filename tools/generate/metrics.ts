@@ -22,11 +22,11 @@ interface Metric {
 
 /** Page of all metrics of the programs, by path. */
 export function generateMetricsPage(): ReadonlyMap<string, string> {
-  const parts = [HEAD, '## Operator\n', ...table(ofOperator()), '\n## API\n', ...table(ofApi())];
+  const parts = [HEAD, '## Operator\n', ...table(ofOperator().filter(isOurs)), '\n## API\n', ...table(ofApi())];
   return new Map([['docs/reference/generated/metrics.md', `${parts.join('\n')}\n`]]);
 }
 
-/** Metrics of the operator, as its registry declares them. */
+/** Metrics of the operator, as its registry declares them, with those of its process. */
 export function ofOperator(): readonly Metric[] {
   const zero = (): number => 0;
   const { metrics } = createOperatorMetrics({
@@ -43,15 +43,17 @@ export function ofOperator(): readonly Metric[] {
     gpuTypes: () => [],
     goodput: { read: () => [], settled: () => Promise.resolve() },
   });
-  return metrics.registry
-    .getMetricsAsArray()
-    .filter(({ name }) => name.startsWith('coxswain_'))
-    .map((metric) => ({
-      name: metric.name,
-      kind: String(metric.type),
-      labels: 'labelNames' in metric ? (metric.labelNames as string[]) : [],
-      help: metric.help,
-    }));
+  return metrics.registry.getMetricsAsArray().map((metric) => ({
+    name: metric.name,
+    kind: String(metric.type),
+    labels: 'labelNames' in metric ? (metric.labelNames as string[]) : [],
+    help: metric.help,
+  }));
+}
+
+/** Whether the project names the metric; prom-client names those of a process. */
+export function isOurs({ name }: Pick<Metric, 'name'>): boolean {
+  return name.startsWith('coxswain_');
 }
 
 /** Metrics of the API, as its sources declare them: no program but a whole API registers all of them. */

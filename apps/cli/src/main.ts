@@ -113,7 +113,7 @@ function processContext(): CliContext {
       ? { openAsker: () => terminalAsker(process.stdin, process.stderr) }
       : {}),
     stdout: process.stdout,
-    // A terminal of 0 columns has not told its width yet.
+    // A terminal reports 0 columns while its width is not known.
     widthColumns: process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : undefined,
     pause: (durationMs, until) =>
       setTimeout(durationMs, undefined, {

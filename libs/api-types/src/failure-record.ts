@@ -46,7 +46,10 @@ export const FailureTally = z
       .describe('Failures that were charged to the budgets of the failure policy.'),
     traceback: z
       .object({
-        fingerprint: z.string().max(512).describe('The last frames of the traceback, without numbers.'),
+        fingerprint: z
+          .string()
+          .max(512)
+          .describe('The error and the innermost frames of its traceback. # stands for each number of the message.'),
         times: counter.min(1).describe('How often the program failed so in a row.'),
         nodes: z
           .array(z.string().max(253))

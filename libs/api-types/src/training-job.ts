@@ -42,11 +42,11 @@ export const TrainingJobStatus = z
     epoch: counter.default(0).describe('Number of the current attempt; 0 before the first.'),
     restarts: z
       .object({
-        total: counter.describe('Attempts after the first.'),
+        total: counter.describe('All of them, in new pods and in the same pods.'),
         charged: counter.describe('Those that were charged to restartPolicy.maxRestarts or to a budget.'),
       })
       .default({ total: 0, charged: 0 })
-      .describe('Restarts of this run of the job.'),
+      .describe('Restarts after failures. Moves and other numbers of GPUs do not count.'),
     failures: FailureTally.optional().describe(
       'Counts of failures, in addition to restarts. Kept across pods, pauses and operators. Absent: no failure was judged.',
     ),

@@ -66,7 +66,7 @@ it.each<[string, WebhookMessage, string]>([
   expect(said(message)).toBe(text);
 });
 
-it('what a rank wrote mentions no channel, links nowhere and is not bold', () => {
+it('what a rank wrote mentions no channel, hides no address behind other words and is not bold', () => {
   const message = '<!channel> <http://evil|click> *bold* `code` & more';
   expect(said(news('incident.opened', { ...hang, message }))).toContain(
     '&lt;!channel&gt; &lt;http://evil|click&gt; *\u200bbold*\u200b `\u200bcode`\u200b &amp; more',

@@ -5,7 +5,7 @@ import { cutText } from '@coxswain/safe-text';
 /** Slack cuts longer texts (https://docs.slack.dev/reference/methods/chat.postMessage). */
 const MAX_CHARACTERS = 4_000;
 
-/** The body of a message to an incoming webhook of Slack: `{"text": …}` in its mrkdwn. What ranks and pods wrote cannot format, mention or link. */
+/** The body of a message to an incoming webhook of Slack: `{"text": …}` in its mrkdwn. Texts of ranks and pods cannot format, mention people, or hide the target of a link. */
 export function slackText(message: WebhookMessage): string {
   return JSON.stringify({ text: cutText(textOf(message), MAX_CHARACTERS) });
 }
@@ -35,7 +35,7 @@ function newsOf(message: Exclude<WebhookMessage, { readonly type: 'webhook.test'
     }
     case 'job.needsPerson': {
       const { condition } = message.data;
-      return `needs a person. ${condition.reason}: ${plain(condition.message)}`;
+      return `needs a person. ${plain(condition.reason)}: ${plain(condition.message)}`;
     }
     case 'job.ended': {
       const { state, summary, failure } = message.data;

@@ -184,15 +184,15 @@ describe('an endpoint', () => {
     ]);
   });
 
-  it('of form Slack is told in a sentence, and one beside it in JSON', async () => {
-    await aJob('told');
+  it('of form Slack gets sentences, and one beside it gets JSON', async () => {
+    await aJob('finished');
     const [slack, standard] = [await anEndpoint(undefined, 'Slack'), await anEndpoint()];
     await send('POST', `${WEBHOOKS}/${slack.id}/test`);
-    await project('told', { state: 'Complete', summary: 'It made all steps.' });
+    await project('finished', { state: 'Complete', summary: 'It made all steps.' });
     await Promise.all([seen(slack, 2), seen(standard, 1)]);
     expect(slack.messages).toMatchObject([
       { text: '*Coxswain*, project research: Somebody asked for this message to see whether it arrives.' },
-      { text: '*research/told* is Complete. It made all steps.' },
+      { text: '*research/finished* is Complete. It made all steps.' },
     ]);
     expect(typesOf(standard)).toEqual(['job.ended']);
     expect(await shown(slack.id)).toMatchObject({ form: 'Slack' });

@@ -1,4 +1,4 @@
-/** What went wrong between two states of a job, for whoever counts it. */
+/** Compares two states of a job: which incidents and restarts are new? Metrics count them. */
 import { type Attempt, type Incident, nameOfRun, type TrainingJob } from '@coxswain/api-types';
 
 /** Incidents and restarts that the later state has and the earlier one has not. */
