@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Attempt, Job, TrainingJobSpec } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
-import { loseNodes, startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
+import { loseNodes, startSystem, type CoxswainSystem } from '@coxswain/local-cluster';
 import { brokenInvariants, expectRowsToEqualCluster } from './support/audit.ts';
 import { gptSpec } from './support/jobs.ts';
+import { lossCurve } from './support/loss-curve.ts';
 import { createProject, jobIn, submit, type TestProject } from './support/project.ts';
 
 /** As in training.itest.ts: sums in another order differ in the last bits only. */
@@ -32,16 +33,7 @@ function elasticSpec(untilFile?: string): TrainingJobSpec {
   };
 }
 
-async function curve(id: string): Promise<ReadonlyMap<number, number>> {
-  const items = await waitFor(
-    async () => {
-      const stored = (await project.api.steps({ project: project.name, id })).items;
-      return stored.filter(({ loss }) => loss !== null).length >= STEPS && stored;
-    },
-    { what: `${STEPS} steps to be stored` },
-  );
-  return new Map(items.flatMap(({ step, loss }) => (loss === null ? [] : [[step, loss] as const])));
-}
+const curve = (id: string): Promise<ReadonlyMap<number, number>> => lossCurve(project, { id, steps: STEPS });
 
 const gangs = ({ attempts }: Pick<Job, 'attempts'>): readonly (readonly [number, ...unknown[]])[] =>
   attempts.map(({ layout, outcome, reason }: Attempt) => [worldSize(layout), outcome, reason]);

@@ -1,12 +1,13 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { LABELS, type StepPoint, type TrainingJobSpec } from '@coxswain/api-types';
+import { LABELS, type TrainingJobSpec } from '@coxswain/api-types';
 import { killRank, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { damageNamed } from './damaged-saves/damages.ts';
 import { DamagedRun } from './damaged-saves/damaged-run.ts';
 import { plainEngine } from './damaged-saves/engines.ts';
 import { expectRowsToEqualCluster } from './support/audit.ts';
 import { gptSpec } from './support/jobs.ts';
+import { lossCurve } from './support/loss-curve.ts';
 import { createProject, jobIn, submit, type TestProject } from './support/project.ts';
 import { releaseSharedSystem, sharedSystem } from './support/shared-system.ts';
 
@@ -33,17 +34,7 @@ let system: CoxswainSystem;
 let project: TestProject;
 let undisturbed: ReadonlyMap<number, number>;
 
-/** Loss by step once every step is stored, which happens a moment after the job is done. */
-async function curve(id: string): Promise<ReadonlyMap<number, number>> {
-  const items = await waitFor(
-    async () => {
-      const stored = (await project.api.steps({ project: project.name, id })).items;
-      return stored.filter(({ loss }) => loss !== null).length >= STEPS && stored;
-    },
-    { what: `${STEPS} steps to be stored` },
-  );
-  return new Map(items.flatMap((point: StepPoint) => (point.loss === null ? [] : [[point.step, point.loss] as const])));
-}
+const curve = (id: string): Promise<ReadonlyMap<number, number>> => lossCurve(project, { id, steps: STEPS });
 
 /** UIDs of the job's pods, in order. */
 async function podsOf(jobUid: string): Promise<readonly string[]> {
