@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GPU_RESOURCE, type TrainingJob, type TrainingJobStatus } from '@coxswain/api-types';
 import { type Clock, KubeApiError, systemClock, WorkQueue, type KubeClient, type KubeObject } from '@coxswain/kube';
-import type { ClusterScheduler } from '@coxswain/scheduling';
+import type { ClusterScheduler, NodeQuestion, SchedulerView } from '@coxswain/scheduling';
 import type { ClusterCache } from '../src/cluster/cluster-cache.ts';
+import { BY_UID } from '../src/cluster/indexes.ts';
 import { toCachedNode } from '../src/cluster/cached-node.ts';
 import { toCachedPod } from '../src/cluster/cached-pod.ts';
 import { createClusterScheduler } from '../src/training-job/cluster-scheduler.ts';
@@ -20,6 +21,17 @@ interface WorldOptions {
   readonly clock?: Clock;
   /** Searches of nodes beside the loop, which ask for a reconcile of the job of that key. */
   readonly beside?: (scheduler: ClusterScheduler, onNews: (key: string) => void) => NodeSearches;
+  /** Searches beside the loop for nodes that are to be held. */
+  readonly findNodes?: (question: NodeQuestion, job: (uid: string) => TrainingJob | undefined) => ReturnType<FindNodes>;
+}
+
+type FindNodes = NonNullable<SchedulerView['findNodes']>;
+
+/** A job of whole nodes. */
+interface SubmittedJob {
+  readonly namespace: string;
+  readonly name: string;
+  readonly pods: number;
 }
 
 /** As many as the operator makes unless an option says otherwise. */
@@ -30,6 +42,8 @@ const ENDED = { exitCode: 143, reason: 'Error', finishedAt: '2026-01-01T00:00:00
 /** An API server that answers at once, and tells the cache in the same moment. */
 export class InMemoryWorld {
   looks = 0;
+  /** Statuses of jobs that were written. */
+  writes = 0;
   readonly #pods = new Map<string, KubeObject & Json>();
   readonly #cache = aCache();
   readonly scheduler: ClusterScheduler;
@@ -41,10 +55,15 @@ export class InMemoryWorld {
   #underWay = 0;
 
   /** `racks`: where its nodes are, with one of each rack in reserve; absent: as many nodes as pods, which are alike. */
-  constructor(pods: number, { racks, beside, clock = systemClock }: WorldOptions = {}) {
+  constructor(pods: number, { racks, beside, findNodes, clock = systemClock }: WorldOptions = {}) {
     this.#size = pods;
     this.#takesTurns = racks !== undefined;
-    const scheduler = createClusterScheduler(this.#cache, clock);
+    const scheduler = createClusterScheduler(this.#cache, clock, {
+      promisesChanged: (uids) => watches.promisesChanged(uids),
+      ...(findNodes === undefined
+        ? {}
+        : { findNodes: (question) => findNodes(question, (uid) => this.#cache.jobs.cached.byIndex(BY_UID, uid)[0]) }),
+    });
     this.scheduler = scheduler;
     const nodeSearches = beside?.(scheduler, (key) => this.#queue?.add(key, 'normal'));
     this.#reconciler = aReconciler({
@@ -54,7 +73,7 @@ export class InMemoryWorld {
       clock,
       ...(nodeSearches === undefined ? {} : { nodeSearches }),
     });
-    new Watches({
+    const watches = new Watches({
       cache: this.#cache,
       clock: systemClock,
       podNewsIntervalMs: 200,
@@ -91,11 +110,11 @@ export class InMemoryWorld {
     return this.#reconciler.reconcile(key);
   }
 
-  submit(): void {
+  submit({ namespace, name, pods }: SubmittedJob = { namespace: 'bench', name: 'gang', pods: this.#size }): void {
     const metadata = {
-      name: 'gang',
-      namespace: 'bench',
-      uid: 'aaaaaaaa-uid',
+      name,
+      namespace,
+      uid: `aaaaaaaa-${name}`,
       generation: 1,
       resourceVersion: this.#next(),
     };
@@ -105,10 +124,42 @@ export class InMemoryWorld {
       metadata,
       spec: {
         engine: { name: 'command', image: 'example/image', command: ['train'] },
-        layout: { tensorParallelDegree: 8, dataParallelDegree: this.#size },
+        layout: { tensorParallelDegree: 8, dataParallelDegree: pods },
         resources: { gpusPerNode: 8 },
       },
     } as unknown as TrainingJob & KubeObject);
+  }
+
+  /** A pod of somebody else that uses all GPUs of the node. */
+  occupy(index: number): void {
+    this.#cache.pods.cached.upsert(this.#strangersPod(index));
+  }
+
+  /** The same pod is gone. */
+  vacate(index: number): void {
+    this.#cache.pods.cached.remove(this.#strangersPod(index));
+  }
+
+  #strangersPod(index: number): ReturnType<typeof toCachedPod> {
+    const resources = { limits: { [GPU_RESOURCE]: '8' } };
+    const metadata = {
+      name: `on-${index}`,
+      namespace: 'strangers',
+      uid: `uid-of-on-${index}`,
+      resourceVersion: this.#next(),
+    };
+    return toCachedPod({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata,
+      spec: { nodeName: `node-${index}`, containers: [{ name: 'busy', resources }] },
+      status: { phase: 'Running' },
+    } as KubeObject);
+  }
+
+  /** How many jobs have nodes. */
+  placedJobs(): number {
+    return this.#cache.placements.cached.list().length;
   }
 
   job(): TrainingJob {
@@ -132,7 +183,11 @@ export class InMemoryWorld {
 
   /** Where the pods of the newest attempt are to run. */
   placedNodes(): readonly string[] {
-    const { placement } = this.job().status?.attempts?.at(-1) ?? {};
+    return this.#nodesOf(this.job());
+  }
+
+  #nodesOf(job: TrainingJob | undefined): readonly string[] {
+    const { placement } = job?.status?.attempts?.at(-1) ?? {};
     return this.#cache.placements.cached.list().find(({ metadata }) => metadata.name === placement)?.spec.nodes ?? [];
   }
 
@@ -186,7 +241,8 @@ export class InMemoryWorld {
       ],
       ...(isLate ? { containerStatuses: [{ name: 'trainer', state }] } : {}),
     };
-    const nodeName = this.placedNodes()[Number(name.split('-').at(-1))];
+    const jobUid = toCachedPod(pod).gang?.jobUid ?? '';
+    const nodeName = this.#nodesOf(this.#cache.jobs.cached.byIndex(BY_UID, jobUid)[0])[Number(name.split('-').at(-1))];
     this.#put({ ...pod, spec: { ...(pod['spec'] as Json), nodeName }, status });
   }
 
@@ -237,19 +293,26 @@ export class InMemoryWorld {
       return this.#put({ ...pod, spec: { ...(pod?.['spec'] as Json), schedulingGates: [] } } as KubeObject & Json);
     }
     const { metadata } = body as { metadata: Json };
-    const changed = { ...this.job(), metadata: { ...this.job().metadata, ...metadata, resourceVersion: this.#next() } };
+    const job = this.#jobAt(path);
+    const changed = { ...job, metadata: { ...job.metadata, ...metadata, resourceVersion: this.#next() } };
     this.#cache.jobs.cached.upsert(changed as TrainingJob & KubeObject);
     return structuredClone(changed);
   }
 
   #get(path: string): KubeObject {
     const name = path.slice(path.lastIndexOf('/') + 1);
-    const found = path.includes('/trainingjobs/') ? structuredClone(this.job()) : this.#pods.get(name);
+    const found = path.includes('/trainingjobs/') ? structuredClone(this.#jobAt(path)) : this.#pods.get(name);
     const node = path.includes('/nodes/') && this.#cache.nodes.get(name) !== undefined;
     if (node) return this.#nodes.get(name) as KubeObject;
     if (found === undefined)
       throw new KubeApiError({ status: 404, reason: 'NotFound', message: `there is no ${path}` });
     return found as KubeObject;
+  }
+
+  /** The job at `…/namespaces/NAMESPACE/trainingjobs/NAME`. */
+  #jobAt(path: string): TrainingJob {
+    const [, namespace, , name] = /namespaces\/([^/]+)\/(trainingjobs)\/([^/]+)/.exec(path) ?? [];
+    return this.#cache.jobs.cached.get(`${namespace}/${name}`) ?? this.job();
   }
 
   #delete(path: string): unknown {
@@ -279,6 +342,7 @@ export class InMemoryWorld {
   }
 
   #writeStatus(body: KubeObject & Json): unknown {
+    this.writes += 1;
     const { namespace, name } = body.metadata;
     const job = this.#cache.jobs.cached.get(`${namespace}/${name}`) ?? this.job();
     const status = body['status'] as TrainingJobStatus;

@@ -58,7 +58,7 @@ async function beside(capacity: FabricCapacity): Promise<void> {
   const searches = new NodeSearches({
     searcher,
     scheduler: {
-      capacityFor: () => ({ ...capacity, version: 1 }),
+      capacityFor: () => ({ ...capacity, version: 1, rises: 0 }),
       standingRefusal: () => undefined,
       hasPromise: () => false,
     },

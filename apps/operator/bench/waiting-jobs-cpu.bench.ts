@@ -1,96 +1,118 @@
 /**
- * What does a job that waits cost, without HTTP and a cluster? Run: `node apps/operator/bench/waiting-jobs-cpu.bench.ts`.
+ * What does a job that waits cost, without HTTP and a cluster? And how long until freed nodes are placed? Run:
+ * `node apps/operator/bench/waiting-jobs-cpu.bench.ts [NODES] [JOBS]`.
  *
- * 2,000 jobs want two whole nodes each, of 10,240 nodes that strangers' pods fill. The operator's cache, store and reconciler are the real ones.
+ * 2,000 jobs want two whole nodes each, of 10,240 nodes that strangers' pods fill. Cache, store, reconciler, watches, queue and the searches in their
+ * process are the real ones; an API server in memory answers at once. Times are CPU time of the operator's main thread, but for the wait until nodes are placed.
  */
-import { FINALIZER, GPU_RESOURCE, type TrainingJob, type TrainingJobStatus } from '@coxswain/api-types';
-import { keyOf, systemClock, type KubeClient, type KubeObject } from '@coxswain/kube';
-import { toCachedNode } from '../src/cluster/cached-node.ts';
-import { toCachedPod } from '../src/cluster/cached-pod.ts';
-import { createClusterScheduler } from '../src/training-job/cluster-scheduler.ts';
-import { aCache, aReconciler } from './real-parts.ts';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { findCondition } from '@coxswain/api-types';
+import { keyOf, systemClock } from '@coxswain/kube';
+import { PlannerProcess } from '@coxswain/planner-process';
+import { NodeSearches } from '../src/training-job/node-searches.ts';
+import { searchForPromise } from '../src/training-job/promise-searches.ts';
+import { InMemoryWorld } from './in-memory-world.ts';
 
-const NODES = 10_240;
-const JOBS = 2_000;
+const NODES = Number(process.argv[2] ?? 10_240);
+const JOBS = Number(process.argv[3] ?? 2_000);
+const ROUNDS = 5;
 
-let version = 1;
-const next = (): string => String((version += 1));
-const cache = aCache();
-const scheduler = createClusterScheduler(cache, systemClock);
-const status = async (_path: string, body: unknown): Promise<unknown> => {
-  const { metadata, status: written } = body as TrainingJob & { status: TrainingJobStatus };
-  const job = cache.jobs.cached.get(`${metadata.namespace}/${metadata.name}`);
-  const changed = { ...job, status: written, metadata: { ...job?.metadata, resourceVersion: next() } };
-  cache.jobs.cached.upsert(changed as TrainingJob & KubeObject);
-  return changed;
+const searcher = new PlannerProcess({ limits: { timeoutMs: 120_000, heapMib: 128 } });
+let searches = 0;
+let isOver = false;
+const counted: Pick<PlannerProcess, 'ask'> = {
+  ask: (question, options) => {
+    searches += 1;
+    return searcher.ask(question, options);
+  },
 };
-const reconciler = aReconciler({
-  client: { replace: status } as unknown as KubeClient,
-  cache,
-  scheduler,
-  clock: systemClock,
+const world = new InMemoryWorld(NODES, {
+  beside: (scheduler, onNews) =>
+    new NodeSearches({
+      searcher: counted,
+      scheduler,
+      clock: systemClock,
+      onNews,
+      onFailure: (key, error) => {
+        if (!isOver) console.error(key, error);
+      },
+    }),
+  findNodes: (question, job) => searchForPromise(question, { searcher: counted, job }),
 });
+for (let index = 0; index < NODES; index += 1) world.occupy(index);
 
-for (let index = 0; index < NODES; index += 1) {
-  const metadata = { name: `node-${index}`, uid: `uid-of-node-${index}`, resourceVersion: next() };
-  const ready = { allocatable: { [GPU_RESOURCE]: '8' }, conditions: [{ type: 'Ready', status: 'True' }] };
-  cache.nodes.upsert(toCachedNode({ apiVersion: 'v1', kind: 'Node', metadata, status: ready } as KubeObject));
-  cache.pods.cached.upsert(strangersPod(index));
+/** The longest stretches without a turn of the loop. */
+const stretches: number[] = [];
+const ticking = (async () => {
+  for (let last = cpuMs(); !isOver;) {
+    await nextTurn();
+    const now = cpuMs();
+    if (now - last > 10) stretches.push(now - last);
+    last = now;
+  }
+})();
+
+const stop = new AbortController();
+const queue = world.run(stop.signal);
+
+await phase(`${JOBS} jobs are submitted and wait`, async () => {
+  for (let index = 0; index < JOBS; index += 1) {
+    world.submit({ namespace: `tenant-${index % 4}`, name: `job-${index}`, pods: 2 });
+    await nextTurn();
+  }
+  await until(() => waitingJobs() === JOBS);
+});
+await phase('each of them is looked at again', async () => {
+  for (const job of world.cache.jobs.cached.list()) await world.reconcile(keyOf(job));
+});
+await phase("a thousand times, a stranger's pod goes and comes back", async () => {
+  for (let turn = 0; turn < 1_000; turn += 1) {
+    world.vacate(0);
+    world.scheduler.offer('gpus');
+    world.occupy(0);
+    if (turn % 10 === 0) await nextTurn();
+  }
+});
+for (let round = 0; round < ROUNDS; round += 1) {
+  await phase('two nodes become free', async () => {
+    const before = world.placedJobs();
+    const start = performance.now();
+    world.vacate(2 * round);
+    world.vacate(2 * round + 1);
+    await until(() => world.placedJobs() > before);
+    console.log(`placed after ${((performance.now() - start) / 1_000).toFixed(1)} s`);
+    // Their pods run on them, as soon as they are released.
+    await until(() => world.podNames().length === 2 * (round + 1) && world.gated() === 0);
+    for (const name of world.podNames().slice(2 * round)) world.change(name, 'running');
+  });
 }
-for (let index = 0; index < JOBS; index += 1) {
-  const metadata = {
-    name: `job-${index}`,
-    namespace: `tenant-${index % 4}`,
-    uid: `uid-of-job-${index}`,
-    generation: 1,
-    resourceVersion: next(),
-    finalizers: [FINALIZER],
-  };
-  cache.jobs.cached.upsert({
-    apiVersion: 'training.coxswain.dev/v1alpha1',
-    kind: 'TrainingJob',
-    metadata,
-    spec: {
-      engine: { name: 'command', image: 'example/image', command: ['train'] },
-      layout: { tensorParallelDegree: 8, dataParallelDegree: 2 },
-      resources: { gpusPerNode: 8 },
-    },
-    // A job with our finalizer and no status counts as one that lost its status, and would be read live.
-    status: { epoch: 0, restarts: { total: 0, charged: 0 } },
-  } as unknown as TrainingJob & KubeObject);
+stop.abort();
+isOver = true;
+await Promise.all([queue, ticking, searcher.close()]);
+process.exit(0);
+
+function waitingJobs(): number {
+  const jobs = world.cache.jobs.cached.list();
+  return jobs.filter(({ status }) => findCondition(status?.conditions, 'Placed')?.reason === 'WaitingForCapacity')
+    .length;
 }
 
-await lookAtAll('first look (status is written)');
-await lookAtAll('second look');
-await lookAtAll('third look');
-const before = process.cpuUsage();
-for (let turn = 0; turn < 1_000; turn += 1) {
-  cache.pods.cached.remove(strangersPod(0));
-  scheduler.offer('gpus');
-  cache.pods.cached.upsert(strangersPod(0));
-}
-console.log(
-  `a pod that goes, all asked whether they may fit, and comes back: ${(cpuMs(before) / 1_000).toFixed(2)} ms`,
-);
-
-async function lookAtAll(what: string): Promise<void> {
-  const start = process.cpuUsage();
-  for (const job of cache.jobs.cached.list()) await reconciler.reconcile(keyOf(job));
-  console.log(`${what}: ${(cpuMs(start) / JOBS).toFixed(2)} ms of CPU a job`);
+async function phase(name: string, act: () => Promise<void>): Promise<void> {
+  stretches.length = 0;
+  const before = { cpuMs: cpuMs(), looks: world.looks, writes: world.writes, searches };
+  await act();
+  const longest = stretches.toSorted((one, other) => other - one).slice(0, 4);
+  console.log(
+    `${name}: ${(cpuMs() - before.cpuMs).toFixed(0)} ms of CPU, ${world.looks - before.looks} reconciles, ${world.writes - before.writes} statuses written, ` +
+      `${searches - before.searches} searches, longest stretches ${longest.map((ms) => ms.toFixed(0)).join(', ')} ms`,
+  );
 }
 
-function cpuMs(since: NodeJS.CpuUsage): number {
-  const { user, system } = process.cpuUsage(since);
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await delay(10);
+}
+
+function cpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
-}
-
-function strangersPod(index: number): ReturnType<typeof toCachedPod> {
-  const resources = { limits: { [GPU_RESOURCE]: '8' } };
-  return toCachedPod({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: `on-${index}`, namespace: 'strangers', uid: `uid-of-on-${index}`, resourceVersion: next() },
-    spec: { nodeName: `node-${index}`, containers: [{ name: 'busy', resources }] },
-    status: { phase: 'Running' },
-  } as KubeObject);
 }

@@ -14,6 +14,28 @@ function aCluster(nodeFacts: Partial<NodeFacts> = {}) {
   return { clock, scheduler, spec, held };
 }
 
+it.each<[string, 'before' | 'after', number]>([
+  ['what becomes free during a search that finds nothing is offered again', 'before', 1],
+  ['what was free when a search began that finds nothing is not', 'after', 0],
+])('%s', (_sentence, read, want) => {
+  const job = aTrainingJob();
+  const nodes = new Map([['node-a', { schedulable: false }]]);
+  const view = aSchedulerView({ job, nodeFacts: {}, monotonicMs: () => 0 });
+  let offers = 0;
+  const scheduler = new ClusterScheduler({
+    ...view,
+    node: (name) => ({ ...view.node(name), ...nodes.get(name) }) as NodeFacts,
+    promisesChanged: () => (offers += 1),
+  });
+  const before = scheduler.capacityFor(job.metadata.uid);
+  nodes.clear();
+  scheduler.nodeChanged('node-a');
+  const { rises } = read === 'before' ? before : scheduler.capacityFor(job.metadata.uid);
+  const { layout } = thePlacementOf(job);
+  scheduler.recordRefusal({ request: { layout }, refusal: { kind: 'waiting', message: 'No room.' }, rises });
+  expect(offers).toBe(want);
+});
+
 describe('what is reserved', () => {
   it('is told with its time, and given up when it is decided against', () => {
     const { clock, scheduler, spec, held } = aCluster();
@@ -83,7 +105,7 @@ describe('capacity for a job with a runtime', () => {
       { layout: spec.layout, demand },
       { layout: spec.layout, demand: nothing },
     ];
-    for (const request of requests) scheduler.recordRefusal(request, refusal);
+    for (const request of requests) scheduler.recordRefusal({ request, refusal });
     clock.ms = 10_000;
     const standing = requests.map((request) => scheduler.standingRefusal(spec.jobUid, request));
     clock.ms = 20_000;

@@ -9,7 +9,7 @@ import {
   nodesFor,
 } from '@coxswain/fabric';
 import { nodeDemandOf } from '@coxswain/runtime';
-import type { GangRequest, PlacementRefusal } from './gang-request.ts';
+import type { GangRequest, PlacementRefusal, RefusedRequest } from './gang-request.ts';
 import type { SchedulerView } from './scheduler-view.ts';
 import { demandKey, isEmptyDemand } from './capacity/demand-key.ts';
 import { allPods, gpusByNode } from './capacity/gpus-by-node.ts';
@@ -29,6 +29,8 @@ import { isWaitingForCapacity, isWaitingForNodes, waitingSince } from './order/w
 /** Free and taken GPUs, and the version of the scheduler's state that they were read at. */
 export interface VersionedCapacity extends FabricCapacity {
   readonly version: number;
+  /** How often GPUs had become free by then. */
+  readonly rises: number;
 }
 
 /** A job that waits for GPUs or nodes. */
@@ -61,7 +63,7 @@ export class ClusterScheduler {
   readonly #freeWithTaints = new FreeGpus();
   readonly #refusals = new Refusals({
     freeFor: ({ demand }) => ((demand?.tolerations.length ?? 0) > 0 ? this.#freeWithTaints : this.#free),
-    rises: () => this.#free.rises + this.#freeWithTaints.rises,
+    rises: () => this.#rises,
   });
   readonly #held: HeldForOthers;
   readonly #windows: NodesInWindows;
@@ -144,6 +146,7 @@ export class ClusterScheduler {
         return used();
       },
       version: this.#version,
+      rises: this.#rises,
     };
   }
 
@@ -248,9 +251,15 @@ export class ClusterScheduler {
     return standing ?? this.#held.untilKnown(jobUid);
   }
 
-  /** Records that no nodes were found for that request of the job of that UID. */
-  recordRefusal(request: GangRequest, refusal: PlacementRefusal, jobUid = ''): void {
-    this.#refusals.record({ request, refusal, uses: this.#usesOf(jobUid) }, this.#view.monotonicMs());
+  /** Records that no nodes were found for a request. */
+  recordRefusal({ request, refusal, jobUid = '', rises = this.#rises }: RefusedRequest): void {
+    this.#refusals.record({ request, refusal, uses: this.#usesOf(jobUid), rises }, this.#view.monotonicMs());
+    // What became free during the search was offered before the job was known to wait for it.
+    if (rises < this.#rises) this.#view.promisesChanged?.([]);
+  }
+
+  get #rises(): number {
+    return this.#free.rises + this.#freeWithTaints.rises;
   }
 
   /** The nodes that are held for the job of that UID; undefined: none, `deriving`: not known yet. */

@@ -22,3 +22,12 @@ export interface NodeQuestion {
   readonly request: GangRequest;
   readonly capacity: FabricCapacity;
 }
+
+/** No nodes were found for the request of the job of that UID. */
+export interface RefusedRequest {
+  readonly request: GangRequest;
+  readonly refusal: PlacementRefusal;
+  readonly jobUid?: string;
+  /** That of the capacity that was searched, which may be old: GPUs that became free since may hold the gang. Absent: it was read just now. */
+  readonly rises?: number;
+}

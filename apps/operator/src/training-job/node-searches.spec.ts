@@ -32,6 +32,8 @@ class Desk {
   readonly standing = new Map<string, PlacementRefusal>();
   /** UIDs of jobs for which nodes are held. */
   readonly promised = new Set<string>();
+  /** How often it was asked whether nodes are held for a job. */
+  looks = 0;
   /** Whose capacity was asked for, in order. */
   readonly capacities: string[] = [];
   readonly searches = new NodeSearches({
@@ -46,10 +48,13 @@ class Desk {
     scheduler: {
       capacityFor: (uid) => {
         this.capacities.push(uid);
-        return { fabric: { nodes: [aFabricNode()] }, usedGpus: new Map(), version: 1 };
+        return { fabric: { nodes: [aFabricNode()] }, usedGpus: new Map(), version: 1, rises: 7 };
       },
       standingRefusal: (uid) => this.standing.get(uid),
-      hasPromise: (uid) => this.promised.has(uid),
+      hasPromise: (uid) => {
+        this.looks += 1;
+        return this.promised.has(uid);
+      },
     },
     clock: this.clock,
     onNews: (key) => this.news.push(key),
@@ -83,7 +88,7 @@ describe('a search of nodes beside the loop', () => {
     expect([desk.asked, desk.of('a'), desk.news]).toEqual([['a'], 'searching', []]);
     await desk.answer();
     const searched = { nodes: [aFabricNode()] };
-    expect(desk.searches.of('uid-a', searchOf())).toEqual({ kind: 'found', found: FOUND, searched });
+    expect(desk.searches.of('uid-a', searchOf())).toEqual({ kind: 'found', found: FOUND, searched, rises: 7 });
     expect(desk.news).toEqual(['research/a']);
   });
 
@@ -159,6 +164,16 @@ describe('a search of nodes beside the loop', () => {
     desk.searches.end('uid-a');
     expect(desk.asked).toEqual(['a']);
     expect([desk.news, desk.searches.size]).toEqual([['research/a', 'research/b', 'research/c'], 0]);
+  });
+
+  it('is refused to a thousand jobs at once, whose order is made once', async () => {
+    const desk = new Desk();
+    for (let index = 0; index < 1_000; index += 1) desk.ask(`job-${index}`);
+    await desk.answer(REFUSED);
+    for (let index = 0; index < 1_000; index += 1) desk.standing.set(`uid-job-${index}`, REFUSED);
+    desk.looks = 0;
+    desk.searches.end('uid-job-0');
+    expect([desk.news.length, desk.looks]).toEqual([1_000, 999]);
   });
 
   it('that fails is told, lets others go first, and is made again later', async () => {

@@ -38,7 +38,7 @@ interface Asked {
   failures: number;
   cancelTimer?: () => void;
   state: 'waiting' | 'searching' | 'failed';
-  answer?: { readonly found: FoundNodes; readonly searched: Fabric };
+  answer?: { readonly found: FoundNodes; readonly searched: Fabric; readonly rises: number };
 }
 
 /**
@@ -109,29 +109,32 @@ export class NodeSearches implements NodeSearchesView {
     if (this.#turn === asked) this.#turn = undefined;
   }
 
-  /** Skips jobs whose request was refused meanwhile for the same shape. */
+  /** Skips jobs whose request was refused meanwhile for the same shape. Thousands may ask, so their order is made once. */
   #next(): void {
-    while (this.#turn === undefined && !this.#isClosed) {
-      const asked = this.#whoseTurn();
-      if (asked === undefined) return;
+    if (this.#turn !== undefined || this.#isClosed) return;
+    const refused: Asked[] = [];
+    for (const asked of this.#inTurn()) {
       const { job, search } = asked;
       if (this.#parts.scheduler.standingRefusal(job.metadata.uid, search.request) === undefined) {
         void this.#search(asked);
-      } else {
-        this.#asked.delete(job.metadata.uid);
-        this.#parts.onNews(keyOf(job));
+        break;
       }
+      this.#asked.delete(job.metadata.uid);
+      refused.push(asked);
     }
+    for (const { job } of refused) this.#parts.onNews(keyOf(job));
   }
 
-  #whoseTurn(): Asked | undefined {
+  #inTurn(): readonly Asked[] {
     const waiting = [...this.#asked.values()].filter(({ state }) => state === 'waiting');
     const namespaces = new Set(waiting.map(namespaceOf));
     this.#servedAs = new Map([...this.#servedAs].filter(([namespace]) => namespaces.has(namespace)));
     const lastTurn = (asked: Asked): number => this.#servedAs.get(namespaceOf(asked)) ?? 0;
     // Nodes are held for it and idle until it starts.
     const promised = waiting.find(({ job }) => this.#parts.scheduler.hasPromise(job.metadata.uid));
-    return promised ?? waiting.toSorted((one, other) => lastTurn(one) - lastTurn(other))[0];
+    const others = waiting.filter((asked) => asked !== promised);
+    const inOrder = others.toSorted((one, other) => lastTurn(one) - lastTurn(other));
+    return promised === undefined ? inOrder : [promised, ...inOrder];
   }
 
   async #search(asked: Asked): Promise<void> {
@@ -139,11 +142,15 @@ export class NodeSearches implements NodeSearchesView {
     asked.state = 'searching';
     this.#turn = asked;
     this.#servedAs = new Map(this.#servedAs).set(namespaceOf(asked), (this.#servings += 1));
-    const { version: _, ...capacity } = this.#parts.scheduler.capacityFor(job.metadata.uid, search.request.demand);
+    const {
+      version: _,
+      rises,
+      ...capacity
+    } = this.#parts.scheduler.capacityFor(job.metadata.uid, search.request.demand);
     const options = { tenant: namespaceOf(asked), signal: abort.signal };
     try {
       const found = await this.#parts.searcher.ask({ kind: 'findNodes', search, capacity }, options);
-      if (!abort.signal.aborted) this.#found(asked, { found, searched: capacity.fabric });
+      if (!abort.signal.aborted) this.#found(asked, { found, searched: capacity.fabric, rises });
     } catch (error) {
       if (!abort.signal.aborted) this.#failed(asked, error);
     }

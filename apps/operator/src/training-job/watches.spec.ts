@@ -254,7 +254,7 @@ describe('which jobs look again because of a change', () => {
     const { script, runs, scheduler, wokenBy } = aWatchedCluster();
     const request = { layout: aPlacement(runs).spec.layout, gpusPerNode: 2 };
     scheduler.standingRefusal('uid-of-waits', request);
-    scheduler.recordRefusal(request, { kind: 'waiting', message: '' });
+    scheduler.recordRefusal({ request, refusal: { kind: 'waiting', message: '' } });
     expect(await wokenBy(() => script.node('node-b'))).toEqual([]);
     expect(await wokenBy(() => script.node('node-c'))).toEqual(['waits normal']);
   });

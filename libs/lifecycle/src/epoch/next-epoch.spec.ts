@@ -294,6 +294,7 @@ describe('a gang whose nodes take long to search', () => {
     kind: 'found',
     found: { kind: 'placed', nodes: ['node-7', 'node-9'], ranksPerPod: 2, where: 'W.' },
     searched: searchedFabric,
+    rises: 0,
   };
   const searched = (observedSearch: ObservedNodeSearch, observed: Partial<Observed> = {}) => {
     const searches: NodeSearch[] = [];
@@ -341,7 +342,7 @@ describe('a gang whose nodes take long to search', () => {
 
   it('is refused in the words of the search, which are remembered', () => {
     const refused = { kind: 'waiting', message: 'No room.' } as const;
-    const { decision } = searched({ kind: 'found', found: refused, searched: searchedFabric });
+    const { decision } = searched({ kind: 'found', found: refused, searched: searchedFabric, rises: 0 });
     expect(decision.refusal?.refusal).toEqual(refused);
     expect(findCondition(decision.status.conditions, 'Placed')?.message).toBe('No room.');
   });

@@ -219,7 +219,13 @@ export interface ObservedNodeRequest {
 /** What became of a search of nodes. The capacity may have changed since: `searched` is the fabric that the search read. */
 export type ObservedNodeSearch =
   | { readonly kind: 'unasked' | 'searching' }
-  | { readonly kind: 'found'; readonly found: FoundNodes; readonly searched: Fabric };
+  | {
+      readonly kind: 'found';
+      readonly found: FoundNodes;
+      readonly searched: Fabric;
+      /** How often GPUs had become free when it began. */
+      readonly rises: number;
+    };
 
 /** Nodes of the whole cluster. */
 export interface NodeCensus {

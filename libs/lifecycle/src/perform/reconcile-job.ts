@@ -129,6 +129,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
   const keptPlacement = view.keptPlacementOf(job);
   const unwrittenMs = view.unwrittenStatuses.forMs(job.metadata.uid, view.monotonicMs());
   let version: number | undefined;
+  let rises: number | undefined;
   const isFresh = (atMs: number | undefined): boolean => atMs !== undefined && view.monotonicMs() - atMs < PROOF_MS;
   const seenStates = view.nodeStates(nodesInUse(job, placements, pods), job.metadata.namespace);
   const proof = isFresh(found.proof?.atMs) && isProofOf(found.proof, job, seenStates) ? found.proof : undefined;
@@ -143,7 +144,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       ...(priorityClasses === undefined ? {} : { priorityClasses }),
       capacity: () => {
         const capacity = scheduler.capacityFor(job.metadata.uid, demandOf(runtime) ?? demandOfQuota(quota));
-        ({ version } = capacity);
+        ({ version, rises } = capacity);
         return capacity;
       },
       doOthersWait: () => scheduler.isAnyJobWaiting(),
@@ -154,7 +155,15 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
       returnRight: () => scheduler.rightOfReturn(job.metadata.uid),
       closedNodes: () => scheduler.closedTo(job.metadata.uid),
       areNodesHeld: () => scheduler.waitsBehind(job.metadata.uid) !== undefined,
-      ...(nodeSearches === undefined ? {} : { nodeSearch: (search) => nodeSearches.of(job.metadata.uid, search) }),
+      ...(nodeSearches === undefined
+        ? {}
+        : {
+            nodeSearch: (search) => {
+              const observed = nodeSearches.of(job.metadata.uid, search);
+              if (observed.kind === 'found') ({ rises } = observed);
+              return observed;
+            },
+          }),
       takenNodes: (placement, podIndices) => scheduler.takenNodes(placement, podIndices),
       isReservable: (placement) => scheduler.isReservable(placement),
       nodeStates: new Map([...seenStates, ...(proof?.nodeStates ?? [])]),
@@ -209,7 +218,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
   ends?.finish();
   const { refusal } = decision;
   if (refusal !== undefined) {
-    scheduler.recordRefusal(refusal.request, refusal.refusal, job.metadata.uid);
+    scheduler.recordRefusal({ ...refusal, jobUid: job.metadata.uid, ...(rises === undefined ? {} : { rises }) });
     nodeSearches?.end(job.metadata.uid);
   }
   view.stopwatches.keep(job.metadata.uid, decision.timed, view.monotonicMs());

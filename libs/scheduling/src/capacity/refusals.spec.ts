@@ -39,7 +39,7 @@ function refusedWith(...counts: readonly number[]): { free: FreeGpus; refusals: 
   const free = new FreeGpus();
   counts.forEach((count, index) => free.set(`node-${index}`, count));
   const refusals = new Refusals({ freeFor: () => free, rises: () => free.rises });
-  refusals.record({ request, refusal: WAITING }, 0);
+  refusals.record({ request, refusal: WAITING, rises: free.rises }, 0);
   return { free, refusals };
 }
 
@@ -98,11 +98,21 @@ describe('a request that was refused', () => {
     refusals.standing({ uid: 'a', request }, 0);
     free.set('node-1', 8);
     expect(offer(refusals, ['a'], 1_000)).toEqual(['a']);
-    refusals.record({ request, refusal: WAITING }, 1_000);
+    refusals.record({ request, refusal: WAITING, rises: free.rises }, 1_000);
     expect(refusals.standing({ uid: 'a', request }, 1_000)).toEqual(WAITING);
     expect(offer(refusals, ['a'], 2_000)).toEqual([]);
     free.reservationEnded();
     expect(offer(refusals, ['a'], 2_000)).toEqual(['a']);
+  });
+
+  it('is searched again by those that were offered what became free while it was searched', () => {
+    const { free, refusals } = refusedWith(8, 0);
+    refusals.standing({ uid: 'a', request }, 0);
+    const searchedAt = free.rises;
+    free.set('node-1', 8);
+    offer(refusals, ['a'], 1_000);
+    refusals.record({ request, refusal: WAITING, rises: searchedAt }, 1_100);
+    expect(refusals.standing({ uid: 'a', request }, 1_100)).toBeUndefined();
   });
 
   it('is refused to every job that asks for the same, and to no other', () => {

@@ -18,7 +18,7 @@ const MAX_REQUESTS = 4_096;
 interface RecordedRefusal {
   readonly refusal: PlacementRefusal;
   readonly atMs: number;
-  /** How often free GPUs had increased when the request was refused. */
+  /** How often free GPUs had increased when the capacity was read in which the request found no nodes. */
   readonly rises: number;
   /** Since when enough GPUs are free by count, as of the last question about this request. */
   fitsSinceMs: number | undefined;
@@ -86,21 +86,32 @@ export class Refusals {
     usesOf: (jobUid: string) => string = () => '',
   ): readonly Job[] {
     const offeredRises = this.#parts.rises();
+    // Thousands of jobs may wait with the same request. Which held nodes each may not use is asked only where the GPUs are enough.
+    const fits = new Map<string, boolean>();
+    const mayFit = ({ key, request }: KeyedRequest): boolean => {
+      const known = fits.get(key) ?? canFit(request, this.#parts.freeFor(request));
+      fits.set(key, known);
+      return known;
+    };
     const may = jobs.filter(({ metadata: { uid } }) => {
       const asked = this.#asked.get(uid);
+      if (asked === undefined) return true;
       const turn = { nowMs, isOffered: true, offeredRises };
-      return asked === undefined || this.#standing(asked, { ...turn, uses: usesOf(uid) }) === undefined;
+      return mayFit(asked) && this.#standing(asked, { ...turn, uses: usesOf(uid) }) === undefined;
     });
     this.#offered = { to: new Set(may.map(({ metadata }) => metadata.uid)), rises: offeredRises };
     return may;
   }
 
   /** Records that no nodes were found for that request. */
-  record(refused: Omit<AskingJob, 'uid'> & { readonly refusal: PlacementRefusal }, nowMs: number): void {
-    const { request, refusal, uses = '' } = refused;
+  record(
+    refused: Omit<AskingJob, 'uid'> & { readonly refusal: PlacementRefusal; readonly rises: number },
+    nowMs: number,
+  ): void {
+    const { request, refusal, uses = '', rises } = refused;
     const key = `${requestKey(request)}${uses}`;
     this.#refused.delete(key);
-    this.#refused.set(key, { refusal, atMs: nowMs, rises: this.#parts.rises(), fitsSinceMs: undefined });
+    this.#refused.set(key, { refusal, atMs: nowMs, rises, fitsSinceMs: undefined });
     const [oldest] = this.#refused.keys();
     if (this.#refused.size > MAX_REQUESTS && oldest !== undefined) this.#refused.delete(oldest);
   }

@@ -140,6 +140,7 @@ export class HeldForOthers {
 
   /** The jobs in the order of their turn. */
   inOrder(waiting: readonly TrainingJob[]): readonly TrainingJob[] {
+    if (waiting.length < 2) return waiting;
     const { view, reservations } = this.#parts;
     const servings = servingsOf(view.jobs(), reservations.unrecorded().map(namespaceOf));
     return inOrder(waiting, servings, (job) => this.#promisedAt(job));

@@ -158,7 +158,7 @@ export class VirtualCluster {
     const capacity = this.scheduler.capacityFor(uid);
     const found = findNodes(request, capacity);
     if (found === undefined) {
-      this.scheduler.recordRefusal(request, { kind: 'waiting', message: '' }, uid);
+      this.scheduler.recordRefusal({ request, refusal: { kind: 'waiting', message: '' }, jobUid: uid });
       return this.#wait(uid);
     }
     const placement = {

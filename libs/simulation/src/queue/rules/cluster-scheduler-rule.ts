@@ -209,7 +209,7 @@ export class ClusterSchedulerRule implements QueueRule {
     const { version, ...capacity } = scheduler.capacityFor(uid, request.demand);
     const found = findNodes(request, { ...capacity, usedGpus: capacity.usedGpus });
     if (found === undefined) {
-      scheduler.recordRefusal(request, NO_NODES, uid);
+      scheduler.recordRefusal({ request, refusal: NO_NODES, jobUid: uid });
       return undefined;
     }
     const placement = this.#placementOf(queued, request.layout, found);
