@@ -2,15 +2,29 @@ import { ProgressBoard } from '../launchers/progress-board.ts';
 import { ProgressTracker } from './progress-tracker.ts';
 
 /** As it is shown: what the tracker learned, as the board was told of it. */
-function shown(tracker: ProgressTracker, totalSteps?: number): ReturnType<ProgressBoard['progressOf']> {
+function shown(tracker: ProgressTracker, totalSteps?: number) {
   const board = new ProgressBoard();
-  for (const steps of tracker.takeChanged()) board.take(steps);
-  return board.progressOf('job-1', totalSteps);
+  for (const steps of tracker.takeChanged()) board.take(steps, 0);
+  const progress = board.progressOf('job-1', 0, totalSteps);
+  if (progress === undefined) return undefined;
+  const { ageMs: _, ...shownProgress } = progress;
+  return shownProgress;
 }
 
 describe('progress', () => {
   const gang = { jobUid: 'job-1', epoch: 3, incarnation: 1 };
   const report = { at: '2026-01-01T00:00:00.000Z', loss: 2, tokens: 1000, stepTimeMs: 100 };
+
+  it('is as old as its newest step, however often the step is told', () => {
+    const tracker = new ProgressTracker();
+    const board = new ProgressBoard();
+    const told = (step: number, atMs: number): number | undefined => {
+      tracker.recordStep(gang, { ...report, step });
+      for (const steps of tracker.takeChanged()) board.take(steps, atMs);
+      return board.progressOf('job-1', 10_000)?.ageMs;
+    };
+    expect([told(10, 1_000), told(10, 2_000), told(11, 3_000)]).toEqual([9_000, 9_000, 7_000]);
+  });
 
   it('is the newest step with a pace and a forecast', () => {
     const tracker = new ProgressTracker();

@@ -199,7 +199,7 @@ export class Reporting {
   }
 
   progressOf(job: TrainingJob): ObservedProgress | undefined {
-    return this.#progress.progressOf(job.metadata.uid, stepsOf(job.spec));
+    return this.#progress.progressOf(job.metadata.uid, this.#parts.clock.monotonicMs(), stepsOf(job.spec));
   }
 
   /** Milliseconds since the last contact with the launcher of each pod of the job, by pod UID. */
@@ -357,7 +357,7 @@ export class Reporting {
     for (const { jobUid, epoch, podUids } of digest.contacts) {
       for (const podUid of podUids) this.#contacts.record({ jobUid, epoch, podUid }, contactAtMs);
     }
-    for (const steps of digest.progress) if (this.#progress.take(steps)) onNews(steps.jobUid, 'progress');
+    for (const steps of digest.progress) if (this.#progress.take(steps, contactAtMs)) onNews(steps.jobUid, 'progress');
     for (const jobUid of this.#launchers.receive(digest.launchers)) onNews(jobUid, 'ended');
     for (const jobUid of this.#preflights.receive(digest.preflights)) onNews(jobUid, 'ended');
     for (const jobUid of this.#trained.receive(digest.trained)) onNews(jobUid, 'progress');

@@ -10,7 +10,7 @@ import { endingByThemselves } from './ending-launchers.ts';
 import { podsToTidy } from './kept-pods.ts';
 import { standingClaim } from '../observation/claims.ts';
 import { type Facts, isLive, isTerminal, placementOf } from '../observation/facts.ts';
-import { exitKind } from '../failure/failure.ts';
+import { exitKind } from '../failure/pod-exit.ts';
 import { missingIndices, podsOf } from '../observation/gang.ts';
 import type { ObservedPod } from '../observation/observed.ts';
 import { checkpointWriteKey } from '../observation/refused-checkpoints.ts';

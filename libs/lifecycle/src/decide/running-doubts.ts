@@ -35,12 +35,12 @@ export function isInDoubt(condition: { readonly reason: string } | undefined): c
 }
 
 function doubtOfNodes(attempt: Attempt, facts: Facts): RunningDoubt | undefined {
-  const { doubted, isHeld } = judgeNodes(facts, attempt, false);
+  const { doubted, isHeld } = judgeNodes(facts, attempt, 'none');
   const [node] = doubted;
   if (node === undefined) return undefined;
   const whatIs = `Node ${node} is not ready`;
   const message = isHeld
     ? `${whatIs}, like most nodes of the cluster, so the connection to the API server is the likelier cause: the gang keeps running until a rank fails or no step is reported.`
-    : `${whatIs}: the gang keeps running for ${facts.timeouts.nodeGraceMs / 1000} s, and as long as the launcher there reports.`;
+    : `${whatIs}: the gang keeps running as long as the launcher there reports or steps come, and otherwise for at most ${facts.timeouts.nodeGraceMs / 1000} s.`;
   return { holds: true, reason: 'NodesInDoubt', message };
 }

@@ -4,30 +4,25 @@ import {
   type AvoidedNodeReason,
   AVOIDED_NODE_REASONS,
   EXIT_CODES,
-  exitKindOf,
-  type ExitKind,
-  howItEnded,
   isConsequence,
   podName,
   type TerminationCause,
 } from '@coxswain/api-types';
 import type { CrashFacts } from '@coxswain/health';
-import { endOfText } from '@coxswain/safe-text';
 import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf, willNeverRun } from '../observation/facts.ts';
 import { podsDeletedAfterFailure } from './deleted-after-failure.ts';
-import { exceededOwnLimit } from './blameless-causes.ts';
 import { describeFullClaim } from './full-claim.ts';
-import { checkpointLoadedBy, isOfBucket, isOfSameCheckpoint } from './checkpoint-trouble.ts';
+import { isOfBucket } from './checkpoint-trouble.ts';
 import { missingIndices, podsOf } from '../observation/gang.ts';
 import { isAlive, isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../observation/incarnation.ts';
 import { type Candidate, originOf } from './failure-origin.ts';
 import { nodesWithErrorOf } from './nodes-with-error.ts';
 import { withFinishedPeer } from './finished-peer.ts';
-import { LOG_HEADING } from './last-lines.ts';
-import { judgeNodes } from './lost-nodes.ts';
+import { judgeNodes, type KnownFailure, lostNodesInWords, mayFallSilent } from './lost-nodes.ts';
 import type { ObservedPod } from '../observation/observed.ts';
 import { isOver, type Wait } from '../observation/waits.ts';
 import { overduePods } from './overdue.ts';
+import { describeExit, reasonOfExit } from './pod-exit.ts';
 import { condemnedPod, verdictsOn } from './verdicts.ts';
 
 /** Why an attempt cannot go on. */
@@ -66,6 +61,8 @@ interface Suspect extends Omit<Failure, 'avoid' | 'crash' | 'where' | 'pod' | 's
  * later than others, but on a busy node the first report may take longer. A peer whose node was lost reports nothing.
  */
 const ORIGIN_REPORT_MS = 5_000;
+/** While it is open whether a node is lost, its launcher's silence is looked at this often. */
+const SILENCE_LOOK_MS = 2_000;
 
 /** The failure of the attempt; undefined: it has not failed, or the failure that came first is not reported yet. */
 export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
@@ -114,16 +111,22 @@ function podOf(
     : { pod: podName(facts.job.metadata, { epoch, podIndex: index, placement }) };
 }
 
-/** The wait for the report of the failure that came first: every known failure is a lost peer, and a pod that still runs may have it. */
+/**
+ * The wait for the report of the failure that came first: every known failure is a lost peer, and a pod that still runs may have it. If its launcher is not
+ * heard meanwhile, its node may be lost.
+ */
 export function originWaits(
   facts: Facts,
   attempt: Attempt,
   all: readonly Suspect[] = suspects(facts, attempt),
 ): readonly Wait[] {
   const hasFailed = new Set(all.map(({ podIndex }) => podIndex));
-  const mayReport = podsOf(facts, attempt.epoch).some((pod) => isAlive(facts, pod) && !hasFailed.has(pod.podIndex));
-  if (originOf(all)?.hasLostPeer !== true || !mayReport) return [];
-  return [{ key: `e${attempt.epoch}i${attempt.incarnation ?? 1}/origin`, limitMs: ORIGIN_REPORT_MS }];
+  const others = podsOf(facts, attempt.epoch).filter((pod) => isAlive(facts, pod) && !hasFailed.has(pod.podIndex));
+  if (originOf(all)?.hasLostPeer !== true || others.length === 0) return [];
+  const wait = { key: `e${attempt.epoch}i${attempt.incarnation ?? 1}/origin`, limitMs: ORIGIN_REPORT_MS };
+  const sinceMs = facts.elapsedMs.get(wait.key) ?? 0;
+  if (!isOver(facts, wait) || !mayFallSilent(facts, others, sinceMs)) return [wait];
+  return [{ ...wait, limitMs: sinceMs + SILENCE_LOOK_MS }];
 }
 
 /**
@@ -157,11 +160,17 @@ function suspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
   ];
   return [
     ...found,
-    ...lostNodeSuspects(facts, attempt, found.length > 0),
+    ...lostNodeSuspects(facts, attempt, knownFailure(found)),
     ...condemnedSuspects(facts, attempt),
     ...preflightSuspects(facts, attempt),
     ...overduePods(facts, attempt).map((late) => ({ ...late, finishedAt: '', killed: false })),
   ];
+}
+
+function knownFailure(found: readonly Suspect[]): KnownFailure {
+  const origin = originOf(found);
+  if (origin === undefined) return 'none';
+  return origin.hasLostPeer === true ? 'peerLost' : 'other';
 }
 
 function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect | undefined {
@@ -234,14 +243,10 @@ function withoutOldCause(pod: ObservedPod, attempt: Attempt): ObservedPod {
   return { ...pod, exit };
 }
 
-const SHOWN_NODES = 8;
-
 /** Nodes that are lost together are one failure with one message. */
-function lostNodeSuspects(facts: Facts, attempt: Attempt, hasFailed: boolean): readonly Suspect[] {
-  const { lost } = judgeNodes(facts, attempt, hasFailed);
-  const words = lost.map((node) => `${node} (${nodeStateOf(facts, node) === 'gone' ? 'gone' : 'not ready'})`);
-  const more = lost.length > SHOWN_NODES ? ` and ${lost.length - SHOWN_NODES} more` : '';
-  const message = `Lost node${lost.length === 1 ? '' : 's'} ${words.slice(0, SHOWN_NODES).join(', ')}${more}.`;
+function lostNodeSuspects(facts: Facts, attempt: Attempt, failed: KnownFailure): readonly Suspect[] {
+  const { lost } = judgeNodes(facts, attempt, failed);
+  const message = lostNodesInWords(facts, lost);
   return lost.map((node) => ({ podIndex: 0, node, finishedAt: '', killed: false, reason: 'NodeLost', message }));
 }
 
@@ -310,90 +315,4 @@ function strandedSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
     const message = `Pod ${name} was deleted before it had a node, and not by Coxswain.`;
     return { podIndex, finishedAt: '', killed: false, reason: 'PodNeverRan', message };
   });
-}
-
-/** Values of status.reason of pods that the kubelet ended without the engine's doing. */
-const ENDED_BY_KUBELET =
-  /^(Evicted|Preempt|Shutdown|Terminated|NodeShutdown|NodeAffinity|NodePorts|OutOf|UnexpectedAdmission|TaintToleration|Unschedulable)/i;
-
-const REASON_OF_KIND: Readonly<Record<ExitKind, AttemptReason>> = {
-  finished: 'LauncherFailed', // the pod failed although its launcher says it finished
-  engineFailed: 'EngineFailed',
-  launcherFailed: 'LauncherFailed',
-  rendezvousPortLost: 'RendezvousPortLost',
-  checkpointUnreadable: 'CheckpointUnreadable',
-  checkpointIoError: 'CheckpointIoError',
-  fenced: 'LauncherFailed', // only an epoch whose failure is recorded already is fenced
-  stopped: 'Evicted', // somebody asked the gang to stop, and it was not us
-  operatorUnreachable: 'NotStarted', // it was never given ranks
-  doNotRestart: 'DoNotRestart',
-};
-
-/** How the launcher ended: as it reported for this epoch, otherwise by its exit code. */
-export function exitKind(pod: ObservedPod, epoch: number): ExitKind | undefined {
-  const { exit } = pod;
-  if (exit === undefined) return undefined;
-  return exit.cause?.epoch === epoch ? exit.cause.kind : exitKindOf(exit.exitCode);
-}
-
-/** Exits that a launcher only makes on purpose. They count even if the node is lost as well. */
-const DELIBERATE_KINDS: readonly ExitKind[] = [
-  'doNotRestart',
-  'checkpointUnreadable',
-  'checkpointIoError',
-  'rendezvousPortLost',
-];
-
-function reasonOfExit(pod: ObservedPod, attempt: Attempt, nodeLost: boolean): AttemptReason {
-  const reported = exitKind(pod, attempt.epoch);
-  const cause = pod.exit?.cause;
-  const isEarlier = isOfEarlierIncarnation(cause, attempt);
-  const isOfCheckpoint = reported === 'checkpointUnreadable' || reported === 'checkpointIoError';
-  // No checkpoint was to be loaded, so the code means something else to this engine.
-  const isMisunderstood = isOfCheckpoint && checkpointLoadedBy(cause, attempt) === undefined;
-  const kind = isMisunderstood ? 'engineFailed' : reported;
-  const isNews = !isEarlier || kind === 'doNotRestart' || (isOfCheckpoint && isOfSameCheckpoint(cause, attempt));
-  if (isNews && kind !== undefined && DELIBERATE_KINDS.includes(kind)) return REASON_OF_KIND[kind];
-  if (nodeLost || pod.statusReason === 'NodeLost') return 'NodeLost';
-  if (exceededOwnLimit(pod)) return 'LimitExceeded';
-  if (pod.disruption !== undefined) return 'Evicted';
-  if (isTurnedAway(pod)) return 'TurnedAway';
-  if (ENDED_BY_KUBELET.test(pod.statusReason ?? '')) return 'Evicted';
-  // Its failure was reported over its connection before, and counted.
-  if (isEarlier) return 'NotReaped';
-  return kind === undefined ? 'LauncherFailed' : REASON_OF_KIND[kind];
-}
-
-/**
- * Whether the kubelet rejected the pod before a container ran. Kubelets have dozens of reasons (UnexpectedAdmissionError,
- * TopologyAffinityError, OutOfcpu, Evicted), so the reason is not checked. It would reject the next pod too.
- */
-function isTurnedAway({ exit, running, statusReason, disruption }: ObservedPod): boolean {
-  return exit === undefined && !running && statusReason !== undefined && disruption === undefined;
-}
-
-const MAX_LOG_CHARACTERS = 6_000;
-
-/** `Rank 3 on node gpu-b exited with code 1. Last lines of its log: ...` */
-function describeExit(pod: ObservedPod, node: string): string {
-  const { exit } = pod;
-  const where = `on node ${node}`;
-  const disrupted = pod.disruption ?? pod.statusReason;
-  const why = disrupted === undefined ? '' : ` (${disrupted})`;
-  // The kubelet's own sentence.
-  const kubelet = pod.statusMessage === undefined ? '' : ` ${pod.statusMessage.trim()}`;
-  if (isTurnedAway(pod)) {
-    const detail = pod.statusMessage === undefined ? '.' : `: ${pod.statusMessage}`;
-    return `Node ${node} ended pod ${pod.name} before any container had run${why}${detail}`;
-  }
-  if (exit === undefined) return `Pod ${pod.name} ${where} ended without an exit code${why}.${kubelet}`;
-  const { cause } = exit;
-  const how = howItEnded({ exitCode: cause?.exitCode ?? exit.exitCode, signal: cause?.signal });
-  const who = cause?.rank === undefined ? `Pod ${pod.name}` : `Rank ${cause.rank}`;
-  const runtime = ['Error', 'Completed', ''].includes(exit.reason) ? '' : `, ${exit.reason}`;
-  // For a rank, the launcher's message repeats this sentence.
-  const detail = cause === undefined || cause.rank !== undefined || cause.message === '' ? '' : ` ${cause.message}`;
-  const lines = cause === undefined || cause.lastLines.length === 0 ? '' : cause.lastLines.join('\n');
-  const log = lines === '' ? '' : `\n${LOG_HEADING}\n${endOfText(lines, MAX_LOG_CHARACTERS)}`;
-  return `${who} ${where} ${how}${runtime}${why}.${kubelet}${detail}${log}`;
 }

@@ -1,4 +1,4 @@
-import type { TrainingJob } from '@coxswain/api-types';
+import type { TerminationCause, TrainingJob } from '@coxswain/api-types';
 import { decide } from '../decide/decide.ts';
 import type { NodeState, Observed } from '../observation/observed.ts';
 import { aCapacity, aNode, anExit, aPlacement, aPod } from '../testing/index.ts';
@@ -44,6 +44,27 @@ describe('a healthy gang on a node that is not ready', () => {
       gang({ 'node-b': 'notReady' }, { elapsedMs: lasting({ 'notReady/node-b/held': 1e9 }) }),
     ],
     [
+      'whose launcher fell silent, while the gang makes steps, which all ranks do together',
+      gang(
+        { 'node-b': 'notReady' },
+        { reportAgesMs: reportAges({ 0: 1_000, 1: 60_000 }), progress: { epoch: 1, step: 40, ageMs: 20_000 } },
+      ),
+    ],
+    [
+      'whose launcher fell silent, like all others of the gang',
+      gang({ 'node-b': 'notReady' }, { reportAgesMs: reportAges({ 0: 40_000, 1: 40_000 }) }),
+    ],
+    [
+      'whose launcher fell silent, like many of several gangs',
+      gang(
+        { 'node-b': 'notReady' },
+        {
+          reportAgesMs: reportAges({ 0: 1_000, 1: 40_000 }),
+          hearing: () => ({ launchers: 20, silent: 8, silentGangs: 3 }),
+        },
+      ),
+    ],
+    [
       'with every node of a small cluster',
       gang({ 'node-b': 'notReady' }, { elapsedMs: aFullGrace, nodeCensus: () => ({ nodes: 2, notReady: 2 }) }),
     ],
@@ -59,7 +80,9 @@ describe('a healthy gang on a node that is not ready', () => {
     const one = settled(gang({ 'node-b': 'notReady' })).status.summary;
     const many = (notReady: number): string | undefined =>
       settled(gang({ 'node-b': 'notReady' }, { nodeCensus: () => ({ nodes: 16, notReady }) })).status.summary;
-    expect(one).toContain('the gang keeps running for 120 s, and as long as the launcher there reports');
+    expect(one).toContain(
+      'the gang keeps running as long as the launcher there reports or steps come, and otherwise for at most 120 s',
+    );
     expect(many(9)).toContain('the connection to the API server is the likelier cause');
     expect(many(9)).toBe(many(16));
   });
@@ -82,6 +105,17 @@ describe('a node is lost', () => {
     [
       'after the grace, with a launcher that went silent, though its peers report',
       gang({ 'node-b': 'notReady' }, { elapsedMs: aFullGrace, reportAgesMs: reportAges({ 0: 1_000, 1: 30_000 }) }),
+    ],
+    [
+      'at once, with a launcher that was heard and has been silent for 30 s',
+      gang({ 'node-b': 'notReady' }, { reportAgesMs: reportAges({ 0: 1_000, 1: 30_000 }) }),
+    ],
+    [
+      'at once, though a step came shortly before its launcher fell silent',
+      gang(
+        { 'node-b': 'notReady' },
+        { reportAgesMs: reportAges({ 0: 1_000, 1: 40_000 }), progress: { epoch: 1, step: 40, ageMs: 30_000 } },
+      ),
     ],
     ['at once when its Node does not exist', gang({ 'node-b': 'gone' })],
     [
@@ -107,6 +141,65 @@ describe('a node is lost', () => {
       pod.podIndex === 0 ? { ...pod, phase: 'Failed' as const, exit: anExit() } : pod,
     );
     expect(attemptAfter({ ...failing, pods })).toMatchObject({ reason: 'EngineFailed', charged: true });
+  });
+
+  describe('that is still ready', () => {
+    const lostPeer: TerminationCause = {
+      version: 1,
+      node: 'node-a',
+      message: 'rank 0 ended with exit code 1',
+      unreportedCheckpoints: [],
+      kind: 'engineFailed',
+      epoch: 1,
+      incarnation: 1,
+      rank: 0,
+      exitCode: 1,
+      lastLines: ['RuntimeError: Connection closed by peer [10.0.0.2]:4711'],
+    };
+    /** Rank 0 lost a peer so long ago; the launcher of node-b was heard so long ago. */
+    const peerLost = (sinceMs: number, silentMs: number, observed: Partial<Observed> = {}): Observed => {
+      const running = gang({}, observed);
+      return {
+        ...running,
+        elapsedMs: lasting({ 'e1i1/origin': sinceMs }),
+        reportAgesMs: reportAges({ 0: 1_000, 1: silentMs }),
+        launchers: new Map([
+          ['uid-of-tiny-gpt-3f1c2b9e-e1-0', { epoch: 1, incarnation: 1, state: 'reaped', cause: lostPeer }],
+        ]),
+        ...observed,
+      };
+    };
+
+    it('when its launcher has been silent for 30 s and a rank lost a peer', () => {
+      const { status } = settled(peerLost(25_000, 30_000));
+      expect(status.attempts?.at(-1)).toMatchObject({
+        ...lostB,
+        message: 'Lost node node-b (its launcher is silent, and its peers lost their connection to it).',
+      });
+      expect(status.avoidedNodes).toMatchObject([{ node: 'node-b', reason: 'NodeLost' }]);
+    });
+
+    it.each<[string, readonly [number, number], Partial<Observed>, 'waits' | 'EngineFailed']>([
+      ['it is asked again while its launcher was not heard since', [6_000, 12_000], {}, 'waits'],
+      [
+        'the rank failed by itself, as far as anybody knows, once its launcher is heard',
+        [6_000, 1_000],
+        {},
+        'EngineFailed',
+      ],
+      [
+        'no node is blamed where many launchers of several gangs are silent',
+        [31_000, 40_000],
+        { hearing: () => ({ launchers: 20, silent: 8, silentGangs: 3 }) },
+        'EngineFailed',
+      ],
+    ])('%s', (_sentence, [sinceMs, silentMs], observed, want) => {
+      const decision = settled(peerLost(sinceMs, silentMs, observed));
+      const attempt = decision.status.attempts?.at(-1);
+      expect(attempt?.stage === 'Released' ? 'waits' : attempt?.reason).toBe(want);
+      if (want === 'waits') expect(decision.requeueAfterMs).toBe(2_000);
+      else expect(decision.status.avoidedNodes ?? []).toEqual([]);
+    });
   });
 
   it('together with all that went not ready since, which is one failure: a rack', () => {

@@ -383,6 +383,8 @@ export interface ObservedProgress {
   /** Absent: the first. Ignored unless it is the current one. */
   readonly incarnation?: number;
   readonly step: number;
+  /** Milliseconds since this process learned of the step. Absent: unknown. */
+  readonly ageMs?: number;
   readonly loss?: number;
   readonly tokensPerSecond?: number;
   readonly etaSeconds?: number;
