@@ -20,10 +20,12 @@ import type { ClaimRules } from './claims/claim-rules.ts';
 import type { ClaimChoice } from './claims/claim.ts';
 import { chooseInView } from './claims/choose-in-view.ts';
 import type { GangFacts } from './claims/running-gangs.ts';
+import { once } from './capacity/once.ts';
 import { HeldForOthers } from './promises/held-for-others.ts';
 import type { NodePromise } from './promises/node-promise.ts';
 import type { RightOfReturn } from './promises/rights-of-return.ts';
 import { NodesInWindows } from './windows/nodes-in-windows.ts';
+import { WaitingCount } from './order/waiting-count.ts';
 import { isWaitingForCapacity, isWaitingForNodes, waitingSince } from './order/waiting-jobs.ts';
 
 /** Free and taken GPUs, and the version of the scheduler's state that they were read at. */
@@ -67,6 +69,7 @@ export class ClusterScheduler {
   });
   readonly #held: HeldForOthers;
   readonly #windows: NodesInWindows;
+  readonly waiting: WaitingCount;
   /** The fabric for each demand that was requested since the nodes last changed. */
   readonly #fabricFor = new Map<string, { readonly fabric: Fabric; readonly leftOut: string | undefined }>();
   #fabric: Fabric | undefined;
@@ -80,6 +83,7 @@ export class ClusterScheduler {
   constructor(view: SchedulerView) {
     this.#view = view;
     this.#reservations = new Reservations(view);
+    this.waiting = new WaitingCount(view);
     this.#windows = new NodesInWindows({
       view,
       gpusOf: (node) => this.#node(node)?.gpus ?? 0,
@@ -391,8 +395,3 @@ const NO_DEMAND = { tolerations: [] };
 
 /** Fabrics that are kept; each takes 2 MiB at 10,000 nodes. */
 const MAX_DEMANDS = 16;
-
-function once<T>(ask: () => T): () => T {
-  let answer: { readonly value: T } | undefined;
-  return () => (answer ??= { value: ask() }).value;
-}

@@ -137,6 +137,8 @@ function asPlacement({ name, spec }: UnwrittenPlacement): Placement {
 
 /** A job that waits for room is reconciled this often even if nothing changes. Nothing is written while it waits. */
 const WAITING_REQUEUE_MS = 30_000;
+/** All jobs that wait are together reconciled at most so often a second: what changes their turn wakes them. */
+const WAITING_REQUEUES_PER_S = 20;
 
 const WAITING: readonly NextEpoch['kind'][] = [
   'waiting',
@@ -157,6 +159,10 @@ function mayBeAccepted(acceptance: Acceptance): boolean {
   return acceptance.kind === 'refused' && ['NoLayoutFits', 'RuntimeRefused'].includes(acceptance.reason);
 }
 
+function waitingRequeueMs({ facts: { observed } }: Situation): number {
+  return Math.max(WAITING_REQUEUE_MS, ((observed.waitingCount?.() ?? 0) * 1_000) / WAITING_REQUEUES_PER_S);
+}
+
 /** How long until time alone changes the decision; undefined if only a new observation can. */
 function requeueDelayMs(situation: Situation): number | undefined {
   const { record, facts, planning, acceptance, next, now } = situation;
@@ -166,7 +172,7 @@ function requeueDelayMs(situation: Situation): number | undefined {
     (next.kind === 'refused' && mayBeAccepted(acceptance)) ||
     (isRuntimeUnknown(facts) && needsRuntime(record, facts));
   const dueMs = [
-    isWaiting ? WAITING_REQUEUE_MS : [],
+    isWaiting ? waitingRequeueMs(situation) : [],
     attempt === undefined || silentPod(facts, attempt) === undefined ? [] : (warningDueMs(facts) ?? []),
     next.kind === 'objectMissing' ? unusableReadMs(facts) : [],
     planning.kind === 'askingLater' ? planning.atMs - now.getTime() : [],

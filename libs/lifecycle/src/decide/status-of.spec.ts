@@ -74,8 +74,12 @@ describe('what a job says of itself', () => {
     expect(status.summary).not.toBe('');
   });
 
-  it('that waits for room is looked at again', () => {
-    expect(settled(observe({ capacity: () => waiting }))).toMatchObject({ actions: [], requeueAfterMs: 30_000 });
+  it.each([
+    ['every half minute', 600, 30_000],
+    ['less often if thousands wait', 2_000, 100_000],
+  ])('that waits for room is looked at again %s', (_sentence, waitingCount, requeueAfterMs) => {
+    const seen = observe({ capacity: () => waiting, waitingCount: () => waitingCount });
+    expect(settled(seen)).toMatchObject({ actions: [], requeueAfterMs });
   });
 
   it('refuses a layout that does not divide the model, and places nothing', () => {

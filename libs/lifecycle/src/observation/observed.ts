@@ -72,6 +72,8 @@ export interface Observed {
   readonly promise?: () => NodePromise | 'deriving' | undefined;
   /** Whether nodes are held for a job ahead of this one, which this one may not use. Absent: none are. */
   readonly areNodesHeld?: () => boolean;
+  /** How many jobs wait for GPUs. Absent: few. */
+  readonly waitingCount?: () => number;
   /** Which windows of the Fabric keep this job off nodes, in a sentence. Absent, undefined: none does. */
   readonly closedNodes?: () => string | undefined;
   /**

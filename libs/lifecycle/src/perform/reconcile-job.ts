@@ -148,6 +148,7 @@ function observeAndDecide(key: string, view: JobView, found: Findings): Observed
         return capacity;
       },
       doOthersWait: () => scheduler.isAnyJobWaiting(),
+      waitingCount: () => scheduler.waiting.jobs,
       standingRefusal: (request) => scheduler.standingRefusal(job.metadata.uid, request),
       promise: () => scheduler.promiseFor(job.metadata.uid),
       ...(view.makeRoom === undefined ? {} : { makeRoom: (request) => view.makeRoom?.(job, request) ?? NO_ROOM }),
