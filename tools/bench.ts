@@ -13,6 +13,7 @@ interface Bench {
 /** By script and name. Where a script is given no name of its benches, its first one runs. */
 const BENCHES: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
   checkpoint: { metadata: { program: 'libs/checkpoint/bench/metadata.bench.ts', needs: ['python'] } },
+  recovery: { recovery: { program: 'e2e/recovery/recovery.bench.ts', needs: ['builds', 'cluster', 'python'] } },
   reshard: {
     reshard: { program: 'libs/checkpoint-store/bench/reshard.bench.ts', needs: ['python'] },
     plan: { program: 'libs/checkpoint/bench/plan.bench.ts', needs: [] },

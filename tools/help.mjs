@@ -47,6 +47,7 @@ export const SCRIPTS = {
     'gang:bench': 'what the operator costs at scale: gangs of thousands of pods on a real control plane; -- --help',
     'api:bench':
       'how fast the API reads beside a bare program with the same transaction; -- series: curves; -- fan-out: streams; -- --help',
+    'recovery:bench': 'seconds from a killed rank, or a lost node, to the next step on a local cluster',
     'reshard:bench': 'seconds to divide a checkpoint anew, beside cp and PyTorch (4 GiB)',
     'checkpoint:bench':
       'how long metadata of a million chunks takes to read, and how much memory, beside Python; -- --chunks N',
