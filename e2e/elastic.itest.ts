@@ -52,6 +52,8 @@ beforeAll(async () => {
       // Longer than a refusal stands at most although there is room again (10 s, libs/scheduling/src/capacity/refusals.ts).
       COXSWAIN_SHRINK_AFTER_MS: '12000',
       COXSWAIN_GROW_AFTER_MS: '2000',
+      // The job ends within minutes, and its ranks share two processors: growth would not pay.
+      COXSWAIN_GROW_COSTS: '0',
     },
   });
   project = await createProject(system, 'elastic');

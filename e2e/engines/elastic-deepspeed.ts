@@ -17,6 +17,7 @@ export const ELASTIC_ENVIRONMENT = {
   // Longer than a refusal stands at most although there is room again (10 s, libs/scheduling/src/capacity/refusals.ts).
   COXSWAIN_SHRINK_AFTER_MS: '12000',
   COXSWAIN_GROW_AFTER_MS: '2000',
+  COXSWAIN_GROW_COSTS: '0',
 };
 
 /**

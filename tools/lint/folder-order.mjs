@@ -186,6 +186,8 @@ export const FOLDER_ORDER = {
   'libs/scheduling': [
     'forecast',
     'claims',
+    // whether another number of GPUs pays
+    'sizes',
     'promises',
     'windows',
     // what Kueue admits

@@ -14,6 +14,8 @@ export const CHAOS_ENVIRONMENT: Readonly<Record<string, string>> = {
   COXSWAIN_AVOIDED_NODE_MS: '20000',
   COXSWAIN_SHRINK_AFTER_MS: '5000',
   COXSWAIN_GROW_AFTER_MS: '5000',
+  // The job ends within minutes, so that growth would not pay.
+  COXSWAIN_GROW_COSTS: '0',
 };
 /** From the first process to the last sentence, on two cores. */
 export const CHAOS_SECONDS = 330;

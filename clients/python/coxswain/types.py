@@ -1980,6 +1980,8 @@ class JobPlan(TypedDict):
     """Whether predictedPeakBytes fits the GPU."""
     runnersUp: NotRequired[list[JobPlanRunnersUpItem]]
     """The next best, best first."""
+    sizes: NotRequired[list[JobPlanSizesItem]]
+    """Numbers of GPUs on which a job with minGpus can run, most first, as the planner found them when it planned for spec.gpus. Other numbers are tried when they are needed. Absent: the job states no minGpus, or they are not known."""
     errorStatement: NotRequired[str]
     """Measured error of such predictions."""
     refusal: NotRequired[str]
@@ -2003,6 +2005,15 @@ class JobPlanRunnersUpItem(TypedDict):
     """Predicted time of one step, in milliseconds."""
     predictedPeakBytes: int
     """Predicted largest memory of a rank."""
+
+
+class JobPlanSizesItem(TypedDict):
+    gpus: int
+    """Number of GPUs."""
+    layout: str
+    """The fastest layout on them in short, such as tp4 x pp2 x dp8."""
+    predictedStepMs: float
+    """Predicted time of one step, in milliseconds."""
 
 
 class JobPlanStageGpusItem(TypedDict):

@@ -12,6 +12,7 @@ import { z } from 'zod';
  * | CheckpointsRecorded | never written                                           | A saved checkpoint cannot be resumed from yet: the API server refuses its object |
  * | TrainedAsAsked | The training that a hook observed matches the layout, as far as it is observable | It differs; the message names the difference |
  * | LoadsOnFewerGpus | The newest checkpoint of an elastic job loads on the layouts that the job can shrink to | It does not load on some; the message names them and what to do |
+ * | AtFullSize | The gang of an elastic job runs on all of `spec.gpus` | It runs on fewer; the reason is what keeps it from growing |
  * | MaxRuntimeNear | The run has nearly used `spec.maxRuntimeSeconds` and ends soon | never written                               |
  * | Suspended | Nothing runs because `spec.suspend` asks for it                   | Not suspended                                     |
  * | Complete  | The job finished its work; terminal                               | never written                                     |
@@ -26,6 +27,7 @@ export const CONDITION_TYPES = [
   'FabricAsPlaced',
   'TrainedAsAsked',
   'LoadsOnFewerGpus',
+  'AtFullSize',
   'MaxRuntimeNear',
   'Suspended',
   'Complete',
@@ -138,6 +140,23 @@ export const CONDITION_REASONS = {
       'The newest checkpoint loads on fewer copies of the model and not at other degrees of tensor or pipeline parallelism; the message names the layouts and what to save first.',
     CheckpointDoesNotLoad:
       'The newest checkpoint loads on no layout with fewer GPUs that was checked, so the job cannot shrink. The message names the reason and what to do.',
+  },
+  AtFullSize: {
+    AllGpus:
+      'The gang of a job with minGpus runs on all of spec.gpus. Absent if the job states no minGpus or runs on no GPU.',
+    OtherJobsWait: 'The gang does not grow, because other jobs wait for GPUs.',
+    GpusNotFree: 'The gang does not grow, because not all of the missing GPUs are free on nodes that it may use.',
+    QuotaReclaimed:
+      'Kueue took the quota back within an hour of a growth, so the job does not grow for a day: it might borrow the quota again.',
+    LittleFaster:
+      'The gang does not grow, because each further GPU would add less than half of the speed that each of its GPUs has now.',
+    DoesNotPay:
+      'The gang does not grow, because it would gain less than twice the time that the change costs. What counts is the time before the job ends or loses a node: one whose loss is announced, or the next one at the rate so far.',
+    ChangedRecently: 'The gang has not run for ten times the time that a change of size costs; it grows later.',
+    FreeForTooShort:
+      'The missing GPUs are free, and not for long enough yet: 10 minutes, or longer if growths of the last day were undone.',
+    WaitingForQuota: 'The missing GPUs are free, and Kueue is asked for their quota.',
+    WaitingForSave: 'The gang grows at its next checkpoint.',
   },
   MaxRuntimeNear: {
     LimitNear:

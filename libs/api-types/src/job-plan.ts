@@ -63,6 +63,19 @@ export const JobPlan = z
       .max(5)
       .optional()
       .describe('The next best, best first.'),
+    sizes: z
+      .array(
+        z.object({
+          gpus: counter.describe('Number of GPUs.'),
+          layout: z.string().max(256).describe('The fastest layout on them in short, such as tp4 x pp2 x dp8.'),
+          predictedStepMs: milliseconds.describe('Predicted time of one step, in milliseconds.'),
+        }),
+      )
+      .max(8)
+      .optional()
+      .describe(
+        'Numbers of GPUs on which a job with minGpus can run, most first, as the planner found them when it planned for spec.gpus. Other numbers are tried when they are needed. Absent: the job states no minGpus, or they are not known.',
+      ),
     errorStatement: z.string().max(1024).optional().describe('Measured error of such predictions.'),
     refusal: z.string().max(2048).optional().describe('Why no layout fits, in one sentence.'),
     forEpoch: counter

@@ -9,3 +9,4 @@ export { stagesOnNodes } from './stages-on-nodes.ts';
 export { jobTraffic } from './job-traffic.ts';
 export { capacityWithout, foundNow, nodeSearchKey, searchNodes } from './search-nodes.ts';
 export type { FoundNodes, NodeSearch } from './search-nodes.ts';
+export { smallerSizes } from './smaller-sizes.ts';

@@ -90,7 +90,7 @@ export function isRefusalOf(refused: JobPlan, { gpus, fabric, plannerVersion }: 
 }
 
 function keyOf(
-  { engine, model, training, data, checkpoint, layout, resources }: TrainingJobSpec,
+  { engine, model, training, data, checkpoint, layout, resources, minGpus }: TrainingJobSpec,
   about: JobPlanQuestion['about'],
 ): string {
   const { env: _env, image: _image, secretEnv: _values, secretFiles: _files, ...engineOptions } = engine;
@@ -104,6 +104,7 @@ function keyOf(
     layout,
     resources.gpusPerNode,
     resources.acrossIslands,
+    minGpus,
     about,
   ]);
 }

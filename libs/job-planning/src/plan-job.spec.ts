@@ -75,6 +75,40 @@ describe('a layout that is chosen', () => {
   });
 });
 
+describe('the sizes of a job that may run on fewer GPUs', () => {
+  const sizes = (spec: Parameters<typeof aPlannedJobSpec>[0], options?: Parameters<typeof planned>[1]): unknown =>
+    planned(aPlannedJobSpec({ gpus: 4, ...spec }), options)?.sizes?.map(({ gpus, layout }) => [gpus, layout]);
+
+  it.each<[string, Parameters<typeof sizes>, unknown]>([
+    [
+      'are those with a layout, most first',
+      [{ minGpus: 1 }],
+      [
+        [4, 'dp4'],
+        [2, 'dp2'],
+        [1, '1 rank'],
+      ],
+    ],
+    [
+      'are no smaller than minGpus',
+      [{ minGpus: 2 }],
+      [
+        [4, 'dp4'],
+        [2, 'dp2'],
+      ],
+    ],
+    ['are none of a job without minGpus', [{}], undefined],
+    ['are left out of a search that was over its budget', [{ minGpus: 1 }, { isBounded: true }], undefined],
+  ])('%s', (_what, about, expected) => {
+    expect(sizes(...about)).toEqual(expected);
+  });
+
+  it('have the time that the planner predicts for that size alone', () => {
+    const [, two] = planned(aPlannedJobSpec({ gpus: 4, minGpus: 2 }))?.sizes ?? [];
+    expect(two?.predictedStepMs).toBe(planned(aPlannedJobSpec({ gpus: 2 }))?.predictedStepMs);
+  });
+});
+
 describe('a layout for islands with GPUs of two types', () => {
   const nodes = [
     ...nodesOf(3, { gpus: 8, gpuType: 'A100', nicType: 'roce', nicSpeedGbps: 200, island: 'slow' }),

@@ -20,9 +20,10 @@ import {
   ZERO_STAGES,
 } from '@coxswain/planner';
 import { engineOffers, takesDegreesOnly, type ToEngineLayout, toEngineLayoutOf } from './engine-offers.ts';
-import type { JobPlanAnswer, JobPlanQuestion } from './job-plan-question.ts';
+import { type JobPlanAnswer, jobPlanning, type JobPlanQuestion } from './job-plan-question.ts';
 import { type Figures, figuresOf, toRunnerUp } from './plan-figures.ts';
 import { plannerView } from './planner-view.ts';
+import { smallerSizes } from './smaller-sizes.ts';
 import { noLayout, plannerRefuses, whyNothingFits } from './refusals.ts';
 
 /** How much may be searched. */
@@ -39,6 +40,7 @@ type Chosen = Figures & Pick<JobPlanAnswer, 'layout' | 'microBatchSize' | 'runne
 /** How many layouts the planner is asked for: those that the engine or the fabric cannot do fall out. */
 const CONSIDERED = 50;
 const MAX_RUNNERS_UP = 3;
+const MAX_SMALLER_SIZES = 5;
 
 /**
  * The layout that the planner chooses for the job, or what it expects of the one that the user wrote; undefined where it has no words for that
@@ -59,7 +61,47 @@ export function planJob(question: JobPlanQuestion, options: PlanJobOptions): Job
     typeof request === 'string'
       ? plannerRefuses(request)
       : choose(question, options.isBounded ? boundedRequest(request) : request);
-  return { chosenBy: 'Planner', ...about, ...(typeof chosen === 'string' ? { refusal: chosen } : chosen) };
+  if (typeof chosen === 'string') return { chosenBy: 'Planner', ...about, refusal: chosen };
+  // A search that was over its budget is not made longer.
+  const sizes = options.isBounded ? [] : sizesOf(question, chosen);
+  return { chosenBy: 'Planner', ...about, ...chosen, ...(sizes.length === 0 ? {} : { sizes: [...sizes] }) };
+}
+
+type Size = NonNullable<JobPlanAnswer['sizes']>[number];
+
+/** The sizes of an elastic job for which there is a layout, the planned one first. */
+function sizesOf(question: JobPlanQuestion, chosen: Chosen): readonly Size[] {
+  const { spec } = question;
+  if (spec.minGpus === undefined || spec.gpus === undefined || chosen.layout === undefined) return [];
+  const { dataParallelDegree } = chosen.layout;
+  const globalBatchSize = spec.training?.globalBatchSize ?? 0;
+  const smaller = smallerSizes({ gpus: spec.gpus, minGpus: spec.minGpus, dataParallelDegree, globalBatchSize });
+  const of = (gpus: number, one: Chosen): readonly Size[] => {
+    const { layout, predictedStepMs } = one;
+    if (layout === undefined || predictedStepMs === undefined) return [];
+    return [{ gpus, layout: formatLayout(layout), predictedStepMs }];
+  };
+  const found = smaller.slice(0, MAX_SMALLER_SIZES).flatMap((gpus) => {
+    const one = chosenFor(question, gpus);
+    return one === undefined ? [] : of(gpus, one);
+  });
+  return [...of(spec.gpus, chosen), ...found];
+}
+
+/** The fastest layout on fewer GPUs; undefined: there is none. */
+function chosenFor(question: JobPlanQuestion, gpus: number): Chosen | undefined {
+  const spec = { ...question.spec, gpus };
+  const { profile } = question.cluster;
+  const planning = jobPlanning(spec, question);
+  const view = plannerView(spec);
+  if (planning?.kind !== 'question' || view === undefined) return undefined;
+  const cluster = { ...planning.question.cluster, ...(profile === undefined ? {} : { profile }) };
+  const request = unlessRefused(() =>
+    parsePlanRequest({ ...view, cluster, objective: 'time', top: CONSIDERED } as const),
+  );
+  if (typeof request === 'string') return undefined;
+  const chosen = choose({ ...planning.question, cluster }, request);
+  return typeof chosen === 'string' ? undefined : chosen;
 }
 
 function boundedRequest(request: PlanRequest): PlanRequest {

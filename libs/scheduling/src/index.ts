@@ -46,3 +46,12 @@ export { goneJob, queuedJob, queueNameOf } from './kueue/queued-job.ts';
 export { KUEUE_API, KUEUE_LABELS, PLACEMENT_CHECK_CONTROLLER, WORKLOAD_FINALIZER } from './kueue/kueue-names.ts';
 export { changePatch, workloadManifest, workloadName, type WorkloadPriority } from './kueue/workload-manifest.ts';
 export { answerPatch, finishPatch, podsReadyPatch, releasePatch } from './kueue/workload-patches.ts';
+export { growthQuestion, changeCostSeconds, medianReturnSeconds, speedupBetween } from './sizes/size-facts.ts';
+export {
+  SIZE_RULES,
+  type GrowthObstacle,
+  growthObstacle,
+  growthWaitMs,
+  rulesFor,
+  shrinkWaitMs,
+} from './sizes/size-rules.ts';

@@ -189,6 +189,14 @@ const Environment = z.object({
   COXSWAIN_GROW_AFTER_MS: durationMs
     .default(DEFAULT_TIMEOUTS.growMs)
     .describe('How long GPUs have to be free before a job that runs on fewer than it asks for takes them.'),
+  COXSWAIN_GROW_COSTS: z.coerce
+    .number()
+    .min(0)
+    .max(100)
+    .default(DEFAULT_TIMEOUTS.growCosts)
+    .describe(
+      'How many times the measured time of a change of size a growth has to gain. A gang runs for five times as long before it grows. 0: each growth pays.',
+    ),
   COXSWAIN_DISRUPTION_NOTICES: noticeRules.describe(
     'Which marks of Nodes announce that they go away, beside the built-in ones, as a JSON list.',
   ),
@@ -331,6 +339,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       avoidedMs: env.COXSWAIN_AVOIDED_NODE_MS,
       shrinkMs: env.COXSWAIN_SHRINK_AFTER_MS,
       growMs: env.COXSWAIN_GROW_AFTER_MS,
+      growCosts: env.COXSWAIN_GROW_COSTS,
     },
     retention: {
       checkpoints: env.COXSWAIN_CHECKPOINTS_KEPT,

@@ -31,6 +31,7 @@ import { standingOf } from '../observation/gang-standing.ts';
 import { describeUnheard } from '../observation/unheard-pods.ts';
 import { conditionBeforeReading } from '../epoch/runtime-standing.ts';
 import { withPriority } from './priority-condition.ts';
+import { fullSizeDraft } from '../epoch/full-size.ts';
 import { loadsOnFewerGpusDraft } from '../epoch/loads-on-fewer-gpus.ts';
 import { describeLostWork } from '../epoch/lost-work.ts';
 import { describePassedOver } from '../failure/checkpoint-standing.ts';
@@ -91,6 +92,7 @@ function draftsOf({ record, facts, acceptance, next, now }: Situation): Conditio
     FabricAsPlaced: changedFabricDraft(record, facts),
     TrainedAsAsked: trainedDraft(record),
     LoadsOnFewerGpus: loadsOnFewerGpusDraft(record, facts),
+    AtFullSize: fullSizeDraft(record, facts, now),
     MaxRuntimeNear: maxRuntimeDraft(record, facts, now),
     Suspended: suspendedDraft(record, facts),
     Complete:

@@ -1,6 +1,7 @@
 /** How many GPUs does an elastic job run on? */
 import type { JobPlan, TrainingJobSpec } from '@coxswain/api-types';
-import { capacityWithout } from '@coxswain/job-planning';
+import { capacityWithout, smallerSizes } from '@coxswain/job-planning';
+import { changeCostSeconds, medianReturnSeconds, shrinkWaitMs, speedupBetween } from '@coxswain/scheduling';
 import { standingClaim } from '../observation/claims.ts';
 import type { Facts } from '../observation/facts.ts';
 import { isOver, type Wait } from '../observation/waits.ts';
@@ -18,10 +19,26 @@ export function elasticSpec({ spec }: Facts): ElasticSpec | undefined {
  * The wait after which the job is planned for fewer GPUs, because its plan finds no room or no layout; undefined: fewer GPUs are not
  * allowed.
  */
-export function shortOfGpus({ plan, epoch }: JobRecord, facts: Facts): Wait | undefined {
+export function shortOfGpus(record: JobRecord, facts: Facts): Wait | undefined {
+  const { plan, epoch } = record;
   const spec = elasticSpec(facts);
   if (spec === undefined || plan === undefined || plan.gpus <= spec.minGpus) return undefined;
-  return { key: `e${epoch}/short-of-${plan.gpus}-gpus`, limitMs: facts.timeouts.shrinkMs };
+  return { key: `e${epoch}/short-of-${plan.gpus}-gpus`, limitMs: shrinkLimitMs(record, plan, facts) };
+}
+
+/** After the loss of a node the job waits longer if its nodes usually come back soon. */
+function shrinkLimitMs({ attempts }: JobRecord, plan: JobPlan, { timeouts }: Facts): number {
+  const floorMs = timeouts.shrinkMs;
+  if (attempts.at(-1)?.reason !== 'NodeLost') return floorMs;
+  const job = { status: { epoch: 0, restarts: { total: 0, charged: 0 }, attempts: [...attempts], plan } };
+  const returnSeconds = medianReturnSeconds(job);
+  const [fewer = plan.gpus / 2] = (plan.sizes ?? []).map(({ gpus }) => gpus).filter((gpus) => gpus < plan.gpus);
+  return shrinkWaitMs({
+    ...(returnSeconds === undefined ? {} : { returnSeconds }),
+    speed: 1 / speedupBetween(job, fewer, plan.gpus),
+    costSeconds: changeCostSeconds(job),
+    floorMs,
+  });
 }
 
 /**
@@ -54,26 +71,30 @@ export function elasticPlan(
   { epoch }: JobRecord,
   { before, answer, most }: { readonly before: JobPlan | undefined; readonly answer: JobPlan; readonly most: number },
 ): JobPlan {
-  if (answer.refusal === undefined) return answer.gpus === most ? answer : { ...answer, forEpoch: epoch + 1 };
+  if (answer.refusal === undefined)
+    return answer.gpus === most ? answer : { ...answer, ...sizesOf(before), forEpoch: epoch + 1 };
   if (before === undefined || before.gpus === answer.gpus) return answer;
   // For more GPUs the planner is asked again after the next attempt; for fewer, never.
   return answer.gpus > before.gpus ? { ...before, forEpoch: epoch + 1 } : { ...before, noLayoutFor: answer.gpus };
 }
 
+/** What the planner found when it planned for all GPUs. */
+function sizesOf(before: JobPlan | undefined): Pick<JobPlan, 'sizes'> {
+  return before?.sizes === undefined ? {} : { sizes: before.sizes };
+}
+
 /**
- * The largest possible smaller number of GPUs: fewer copies of the model, as the layout divides it, or halves if there is one copy or no
- * layout.
+ * The largest possible smaller number of GPUs. Numbers for which the planner has found a layout come first; else fewer copies of the model, as the layout
+ * divides it, or halves.
  */
-function fewerGpus(spec: ElasticSpec, plan: JobPlan, free: number): number | undefined {
-  const { minGpus } = spec;
-  const { layout, gpus, noLayoutFor = Infinity } = plan;
-  const copies = layout?.dataParallelDegree ?? 1;
-  const fewerCopies = copiesOfFewerGpus(spec, plan).map((degree) => (gpus / copies) * degree);
-  const halves = Array.from({ length: Math.ceil(Math.log2(gpus)) }, (_, index) => gpus / 2 ** (index + 1));
-  const possible = [...fewerCopies, ...halves].filter(
-    (fewer) => Number.isInteger(fewer) && fewer >= minGpus && fewer <= free && fewer < noLayoutFor,
-  );
-  return possible.length === 0 ? undefined : Math.max(...possible);
+function fewerGpus({ minGpus, training }: ElasticSpec, plan: JobPlan, free: number): number | undefined {
+  const { layout, gpus, noLayoutFor = Infinity, sizes = [] } = plan;
+  const globalBatchSize = training?.globalBatchSize ?? 0;
+  const isPossible = (fewer: number): boolean =>
+    fewer < gpus && fewer <= free && fewer < noLayoutFor && fewer >= minGpus;
+  const known = sizes.map((size) => size.gpus).find(isPossible);
+  const { dataParallelDegree = 1 } = layout ?? {};
+  return known ?? smallerSizes({ gpus, minGpus, dataParallelDegree, globalBatchSize }).find(isPossible);
 }
 
 /** The numbers of copies of the model that need fewer GPUs than the layout, divide the batch, and need no fewer GPUs than the job accepts. */

@@ -2,9 +2,11 @@ import { type Attempt, FINALIZER, NODE_LABELS } from '@coxswain/api-types';
 import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
 import { worldSize } from '@coxswain/layout';
 import { aLayout } from '@coxswain/layout/testing';
-import { aNode, World } from '../testing/index.ts';
+import { aNode, observe, World } from '../testing/index.ts';
 import { anAttempt } from '../testing/jobs.ts';
-import { growthsUndone } from './growth.ts';
+import { factsOf } from '../observation/facts.ts';
+import { recordOf } from '../record/job-record.ts';
+import { growthsUndone, whyNotToGrow } from './growth.ts';
 
 const NOW = new Date('2026-01-02T00:00:00Z');
 const TEN_MINUTES_OF_LOOKS = 10;
@@ -125,6 +127,61 @@ describe('a gang that has room to grow, while the arbiter holds growth', () => {
     expect([gangs(world).length, arbiter.heldByCause().growth]).toEqual([2, 1]);
     saveAfter(world, 6);
     expect([gangs(world).length, arbiter.heldByCause().growth]).toEqual([3, 0]);
+  });
+});
+
+describe('an elastic gang says of its size', () => {
+  const fullSize = ({ job }: World): string | undefined =>
+    job?.status?.conditions?.find(({ type }) => type === 'AtFullSize')?.reason;
+
+  it('which condition keeps it from growing: the GPUs, the time for which they are free, its save', () => {
+    const world = aShrunkenWorld();
+    const seen = [fullSize(world)];
+    world.apply({ kind: 'loseRack', nodes: ['node-b'] });
+    turn(world, 1, 1_000);
+    seen.push(fullSize(world));
+    world.apply({ kind: 'restoreNodes' });
+    turn(world, TEN_MINUTES_OF_LOOKS + 1, 60_000);
+    seen.push(fullSize(world));
+    saveAfter(world, 1);
+    seen.push(fullSize(world));
+    expect(seen).toEqual(['FreeForTooShort', 'GpusNotFree', 'WaitingForSave', 'AllGpus']);
+  });
+
+  it('for which sizes there is a layout', () => {
+    const { message } = aShrunkenWorld().job?.status?.conditions?.find(({ type }) => type === 'AtFullSize') ?? {};
+    expect(message).toMatch(/^The job runs on 2 of 4 GPUs\. .*The planner found layouts for 4, 2 GPUs\.$/);
+  });
+});
+
+describe('a growth for which all GPUs are free', () => {
+  /** Runs on 4 of 8 GPUs for so many hours, with so many steps of 10 s on all GPUs left. */
+  function whyNot(about: { readonly hours?: number; readonly left?: number; readonly growCosts?: number }): unknown {
+    const { hours = 24, left = 1e6, growCosts = 2 } = about;
+    const startedAt = new Date(NOW.getTime() - hours * 3_600_000).toISOString();
+    const layout = aLayout({ dataParallelDegree: 4 });
+    const attempts = [{ ...anAttempt(), stage: 'Released' as const, layout, startedAt, runningAt: startedAt }];
+    const spec = aPlannedJobSpec({ gpus: 8, minGpus: 2, training: { steps: left, globalBatchSize: 8 } });
+    const job = { ...aTrainingJob(), spec, status: { epoch: 1, restarts: { total: 0, charged: 0 }, attempts } };
+    const plan = {
+      chosenBy: 'Planner' as const,
+      gpus: 4,
+      fabric: '',
+      plannerVersion: '',
+      plannedAt: startedAt,
+      predictedStepMs: 10_000,
+    };
+    const facts = factsOf(observe({ job, timeouts: { growCosts } }));
+    return whyNotToGrow({ ...recordOf(job), plan }, facts, NOW);
+  }
+
+  it.each<[string, Parameters<typeof whyNot>[0], string | undefined]>([
+    ['pays in a job that goes on for long', {}, undefined],
+    ['does not pay in a job that ends within minutes', { hours: 1, left: 352 }, 'DoesNotPay'],
+    ['waits in a gang that started a moment ago', { hours: 0.1 }, 'ChangedRecently'],
+    ['always pays if the administrator says so', { hours: 0.1, left: 10, growCosts: 0 }, undefined],
+  ])('%s', (_what, about, expected) => {
+    expect(whyNot(about)).toBe(expected);
   });
 });
 

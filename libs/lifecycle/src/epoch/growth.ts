@@ -1,8 +1,10 @@
 /** When is a gang on fewer GPUs than its job asks for replaced by a larger one? */
 import type { Attempt } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
+import { type GrowthObstacle, growthObstacle, growthQuestion, growthWaitMs, rulesFor } from '@coxswain/scheduling';
 import { runOf } from '../arbiter/recorded-ends.ts';
 import { freeGpus } from '../observation/room.ts';
+import { nodesOf } from '../observation/gang.ts';
 import { type Facts, nodeStateOf } from '../observation/facts.ts';
 import { isOver, type Wait } from '../observation/waits.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
@@ -10,9 +12,6 @@ import { returnKey, returnOf } from '../observation/returns.ts';
 import { canBeAskedToSave, isSavedFor } from './is-saved.ts';
 import { lastStepOf } from './last-step.ts';
 import { elasticSpec, type FreeNode, freeNodes } from './elastic.ts';
-
-/** 32 times the wait of ten minutes is five hours, so an unstable node costs at most five restarts a day. */
-const MAX_DOUBLINGS = 5;
 
 /** A failed growth that is older says nothing about today's nodes. */
 const REMEMBERED_MS = 86_400_000;
@@ -51,7 +50,7 @@ export function roomsToGrow(record: JobRecord, facts: Facts, now: Date): readonl
   const returns = returnOf(facts, attempt) !== undefined;
   if (missing <= 0 || (!returns && facts.observed.doOthersWait?.() === true)) return [];
   const ready = freeNodes(record, facts).filter(({ name }) => nodeStateOf(facts, name) === 'ready');
-  const limitMs = returns ? 0 : facts.timeouts.growMs * 2 ** Math.min(MAX_DOUBLINGS, growthsUndone(record, now));
+  const limitMs = returns ? 0 : growthWaitMs(facts.timeouts.growMs, growthsUndone(record, now));
   return steadiest(ready, missing, facts).map(({ readySince, youngestNodes }) => ({
     wait: { key: `e${attempt.epoch}/room-to-grow/${readySince}`, limitMs },
     youngestNodes,
@@ -66,6 +65,7 @@ export function roomsToGrow(record: JobRecord, facts: Facts, now: Date): readonl
 function growsNow(record: JobRecord, facts: Facts, now: Date): boolean {
   const attempt = liveAttempt(record);
   if (attempt === undefined || lastingRoom(record, facts, now) === undefined) return false;
+  if (whyNotToGrow(record, facts, now) !== undefined) return false;
   const saved = record.checkpoint?.step ?? -1;
   const right = returnOf(facts, attempt);
   const isSaved =
@@ -87,6 +87,44 @@ function growsNow(record: JobRecord, facts: Facts, now: Date): boolean {
   return hasSaved && ruling?.kind !== 'held';
 }
 
+/**
+ * Why growth of the running gang does not pay, whatever is free; undefined: it pays, or the gang gets back what it left for another job, which needs no
+ * reason. Of the quota that Kueue gives, any is taken for borrowed.
+ */
+export function whyNotToGrow(record: JobRecord, facts: Facts, now: Date): GrowthObstacle | undefined {
+  const spec = elasticSpec(facts);
+  const attempt = liveAttempt(record);
+  if (spec === undefined || attempt === undefined || worldSize(attempt.layout) >= spec.gpus) return undefined;
+  if (returnOf(facts, attempt) !== undefined) return undefined;
+  const { epoch, restarts, attempts, plan, progress, checkpoint } = record;
+  const known = { plan, progress, checkpoint };
+  const status = { epoch, restarts, attempts: [...attempts], ...withoutAbsent(known) };
+  const announcedAtMs = announcedLoss(facts, attempt);
+  const question = growthQuestion(
+    { ...facts.job, spec, status },
+    {
+      attempt,
+      toGpus: spec.gpus,
+      now,
+      borrows: facts.observed.quota !== undefined,
+      ...(announcedAtMs === undefined ? {} : { announcedAtMs }),
+    },
+  );
+  return growthObstacle(question, rulesFor(facts.timeouts.growCosts));
+}
+
+/** When the first node of the gang is announced to leave, in milliseconds since 1970; undefined: none is, or its notice names no time. */
+function announcedLoss(facts: Facts, attempt: Attempt): number | undefined {
+  const times = nodesOf(facts, attempt).flatMap((node) => facts.observed.comingNoticeOf?.(node)?.beginsAtMs ?? []);
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function withoutAbsent<T extends object>(fields: T): Present<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
+}
+
 /** Stops a gang on fewer GPUs than the job asks for, right after it has saved, to replace it by a larger one. */
 export function recordGrowth(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
@@ -104,7 +142,7 @@ export function recordGrowth(record: JobRecord, facts: Facts, now: Date): JobRec
 }
 
 /** The first set that has been free for long enough. */
-function lastingRoom(record: JobRecord, facts: Facts, now: Date): RoomToGrow | undefined {
+export function lastingRoom(record: JobRecord, facts: Facts, now: Date): RoomToGrow | undefined {
   return roomsToGrow(record, facts, now).find(({ wait }) => isOver(facts, wait));
 }
 

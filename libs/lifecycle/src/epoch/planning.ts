@@ -1,4 +1,4 @@
-import { isPlanOf, type JobPlan } from '@coxswain/api-types';
+import { isPlanOf, type JobPlan, type TrainingJobSpec } from '@coxswain/api-types';
 import { isRefusalOf, jobPlanning, type JobPlanAnswer, type JobPlanQuestion } from '@coxswain/job-planning';
 import type { ParallelLayout } from '@coxswain/layout';
 import type { Facts } from '../observation/facts.ts';
@@ -46,7 +46,7 @@ export function planningOf(record: JobRecord, facts: Facts, now: Date): Planning
     return { kind: 'planned', plan: recorded };
   // Without a usable runtime the possible nodes are unknown. A plan for all nodes would persist afterwards.
   if (['unread', 'refused'].includes(runtimeStanding(facts).kind)) return { kind: 'notWanted' };
-  const planning = jobPlanning(gpus === undefined ? spec : { ...spec, gpus }, facts.capacity(), facts.measuredGpus);
+  const planning = jobPlanning(specFor(spec, gpus), facts.capacity(), facts.measuredGpus);
   if (planning === undefined) return { kind: 'nothingToAsk' };
   if (recorded !== undefined && isRefusalOf(recorded, planning.about)) return { kind: 'planned', plan: recorded };
   const taken = (answer: JobPlanAnswer): Planning => {
@@ -74,6 +74,12 @@ export function planningOf(record: JobRecord, facts: Facts, now: Date): Planning
     case undefined:
       return { kind: 'asking', question, refused: recorded };
   }
+}
+
+/** The sizes of an elastic job are asked for once, with the plan for all of its GPUs. */
+function specFor({ minGpus, ...spec }: TrainingJobSpec, gpus: number | undefined): TrainingJobSpec {
+  if (gpus !== undefined && gpus !== spec.gpus) return { ...spec, gpus };
+  return minGpus === undefined ? spec : { ...spec, minGpus };
 }
 
 /** The record with its new plan. */

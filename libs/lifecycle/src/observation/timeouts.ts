@@ -1,3 +1,5 @@
+import { SIZE_RULES } from '@coxswain/scheduling';
+
 /**
  * How long the cluster has for each thing that a gang needs, in milliseconds. Administrators set these timeouts for the whole cluster,
  * because they depend on nodes, registry and storage and not on a job.
@@ -26,6 +28,8 @@ export interface Timeouts {
   readonly shrinkMs: number;
   /** How long GPUs must be free before a job that runs on fewer than it asks for takes them. */
   readonly growMs: number;
+  /** How many times the measured time of a change a growth has to gain; 0: each growth pays. */
+  readonly growCosts: number;
 }
 
 /**
@@ -43,6 +47,7 @@ export interface Timeouts {
  * - Shrink: to wait pays as long as it takes less than to shrink and to grow back, two restarts of one to two minutes each.
  * - Grow: a node that has come back and fails again does so within minutes; and each growth costs a restart. Doubled
  *   by each of the last day that did not last (epoch/growth.ts).
+ * - Costs of a growth: a change is undone once.
  */
 export const DEFAULT_TIMEOUTS: Timeouts = {
   nodeGraceMs: 120_000,
@@ -55,4 +60,5 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   avoidedMs: 3_600_000,
   shrinkMs: 120_000,
   growMs: 600_000,
+  growCosts: SIZE_RULES.costsToGain,
 };

@@ -570,7 +570,8 @@ export class World implements Member {
       comingNoticeOf: (node) => this.comingNotices.get(node),
       reportAgesMsOf: () => this.#launchers.reportAgesMs(this.now.getTime()),
       launchersOf: (job) => this.#launchers.reports(job.status?.attempts?.at(-1)?.incarnation),
-      timeouts: {},
+      // Steps of this world take as long on any number of GPUs, so that no growth would pay.
+      timeouts: { growCosts: 0 },
       retention: this.retention,
       scheduler: this.#cluster.scheduler,
       ...this.#room(),

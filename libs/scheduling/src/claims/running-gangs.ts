@@ -5,7 +5,7 @@ import { priorityOf } from '../order/priority.ts';
 import { gpusOfPlacement, nameOf } from '../promises/holders.ts';
 import { isRecordedPlacement } from '../reservations/recorded-placement.ts';
 import { runningAttempt } from '../times/predicted-end.ts';
-import { measuredStepMs, startDelayMs } from '../times/step-time.ts';
+import { measuredStepMs, stallSeconds, startDelayMs } from '../times/step-time.ts';
 import type { RunningGang, SmallerSize } from './claim.ts';
 
 /** What others know of a job. */
@@ -18,8 +18,6 @@ export interface GangFacts {
   readonly requestOf?: (job: TrainingJob) => GangRequest | undefined;
 }
 
-/** Stall of a save that was never measured. */
-const USUAL_STALL_SECONDS = 30;
 const DAY_MS = 86_400_000;
 
 /** Every gang of an attempt that has not ended. */
@@ -92,12 +90,6 @@ function unsavedSeconds(job: TrainingJob, attempt: Attempt, now: Date): number {
   const savedStep = spec.checkpoint === undefined ? resumedStep : Math.max(checkpoint?.step ?? 0, resumedStep);
   const sinceReport = Math.max(0, (now.getTime() - Date.parse(progress.reportedAt)) / 1_000);
   return Math.min(ranSeconds, (Math.max(0, progress.step - savedStep) * stepMs) / 1_000 + sinceReport);
-}
-
-/** The time between steps, for each save, in the newest attempt that measured it. */
-function stallSeconds({ status }: TrainingJob): number {
-  const pace = status?.attempts?.findLast((attempt) => (attempt.pace?.saves ?? 0) > 0)?.pace;
-  return pace === undefined ? USUAL_STALL_SECONDS : pace.betweenStepsMs / pace.saves / 1_000;
 }
 
 /** At the measured pace; not known before the first step is reported. */

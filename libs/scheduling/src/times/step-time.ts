@@ -47,3 +47,30 @@ export function startDelayMs({ status }: Pick<TrainingJob, 'status'>): number {
   });
   return delays.sort((one, other) => one - other)[Math.floor(delays.length / 2)] ?? USUAL_START_MS;
 }
+
+/** Stall of a save that was never measured. */
+const USUAL_STALL_SECONDS = 30;
+
+/** For how long a save stops training: the time between steps, for each save, in the newest attempt that measured it. */
+export function stallSeconds({ status }: Pick<TrainingJob, 'status'>): number {
+  const pace = status?.attempts?.findLast((attempt) => (attempt.pace?.saves ?? 0) > 0)?.pace;
+  return pace === undefined ? USUAL_STALL_SECONDS : pace.betweenStepsMs / pace.saves / 1_000;
+}
+
+/** Fewer steps say little of the time of one. */
+const LEAST_MEASURED_STEPS = 10;
+
+/** The newest measured step time on exactly that many GPUs, in milliseconds; undefined: no attempt measured it over ten steps or more. */
+export function stepMsOnSize({ status }: Pick<TrainingJob, 'status'>, gpus: number): number | undefined {
+  const attempts = status?.attempts ?? [];
+  for (const attempt of attempts.toReversed()) {
+    if (worldSize(attempt.layout) !== gpus || stepsOf(attempt, status?.progress) < LEAST_MEASURED_STEPS) continue;
+    const measured = measuredIn(attempt, attempt === attempts.at(-1) ? status?.progress : undefined);
+    if (measured !== undefined && measured > 0) return measured;
+  }
+  return undefined;
+}
+
+function stepsOf({ pace, firstStep, lastStep }: Attempt, progress: { readonly step: number } | undefined): number {
+  return pace?.steps ?? (lastStep ?? progress?.step ?? 0) - (firstStep?.step ?? 0);
+}
