@@ -155,7 +155,8 @@ export const CONDITION_REASONS = {
     ChangedRecently: 'The gang has not run for ten times the time that a change of size costs; it grows later.',
     FreeForTooShort:
       'The missing GPUs are free, and not for long enough yet: 10 minutes, or longer if growths of the last day were undone.',
-    WaitingForQuota: 'The missing GPUs are free, and Kueue is asked for their quota.',
+    WaitingForQuota:
+      'The missing GPUs are free, and Kueue does not count their quota as the job’s yet. The operator asks for it when it is free in the queue.',
     WaitingForSave: 'The gang grows at its next checkpoint.',
   },
   MaxRuntimeNear: {

@@ -42,9 +42,19 @@ export { type JobQuota, jobQuota } from './kueue/job-quota.ts';
 export { withNodeRules } from './kueue/flavours.ts';
 export { flavourRules, jobUidOf, type NodeRules, readWorkload, type WorkloadFacts } from './kueue/workload-facts.ts';
 export { decideQuota, type QueuedJob, type QuotaDecision, type QuotaWrite } from './kueue/decide-quota.ts';
-export { goneJob, queuedJob, queueNameOf } from './kueue/queued-job.ts';
+export { type QuotaAsked, goneJob, queuedJob, queueNameOf } from './kueue/queued-job.ts';
 export { KUEUE_API, KUEUE_LABELS, PLACEMENT_CHECK_CONTROLLER, WORKLOAD_FINALIZER } from './kueue/kueue-names.ts';
-export { changePatch, workloadManifest, workloadName, type WorkloadPriority } from './kueue/workload-manifest.ts';
+export { decideSlice, type JobWorkloads, pickWorkloads } from './kueue/decide-growth.ts';
+export { freeQuota, type FreeQuota } from './kueue/free-quota.ts';
+export {
+  changePatch,
+  fewerPodsPatch,
+  holdPatch,
+  sliceManifest,
+  workloadManifest,
+  workloadNames,
+  type WorkloadPriority,
+} from './kueue/workload-manifest.ts';
 export { answerPatch, finishPatch, podsReadyPatch, releasePatch } from './kueue/workload-patches.ts';
 export { growthQuestion, changeCostSeconds, medianReturnSeconds, speedupBetween } from './sizes/size-facts.ts';
 export {

@@ -7,7 +7,7 @@ import { KueueController } from './kueue-controller.ts';
 
 const WORKLOADS = kueuePath('workloads', { namespace: 'team' });
 const { layout } = aJobSpec();
-const QUESTION = { request: { layout, gpusPerNode: 2, acrossIslands: 'never' }, room: undefined } as const;
+const QUESTION = { epoch: 1, request: { layout, gpusPerNode: 2, acrossIslands: 'never' }, room: undefined } as const;
 
 const DOWN = 'Internal error occurred: failed calling webhook "mworkload.kb.io": connect: connection refused';
 

@@ -3,7 +3,6 @@ import {
   type Clock,
   isAdmissionUnavailable,
   isConflict,
-  isKindUnknown,
   isNotFound,
   isRefusal,
   isRetryable,
@@ -20,7 +19,9 @@ import {
 import type { JobEffects } from '@coxswain/lifecycle';
 import {
   decideQuota,
+  decideSlice,
   flavourRules,
+  type FreeQuota,
   goneJob,
   type JobQuota,
   jobQuota,
@@ -30,12 +31,13 @@ import {
   queuedJob,
   queueNameOf,
   type QuotaDecision,
-  readWorkload,
   type WorkloadFacts,
-  workloadName,
+  workloadNames,
 } from '@coxswain/scheduling';
 import { kueuePath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
 import { AdmissionChecks } from './admission-checks.ts';
+import { QueueQuotas } from './queue-quotas.ts';
+import { type FoundWorkloads, readWorkloads, type WorkloadsAt } from './read-workloads.ts';
 import { MissingPriorityError, WorkloadWriter } from './workload-writer.ts';
 
 /** Parts of the controller. `client` must reject writes while this process does not lead. */
@@ -51,23 +53,13 @@ export interface KueueParts {
 
 type Question = Parameters<NonNullable<JobEffects['askQuota']>>[1];
 
-/** A Workload as it was read, and what it says. */
-interface Found {
-  readonly object: KubeObject | undefined;
-  readonly facts: WorkloadFacts | 'absent' | 'notServed' | 'taken';
-}
-
-/** A job's Workload, by the job's UID. */
-interface Known {
-  readonly namespace: string | undefined;
-  readonly name: string;
-}
-
 const BEING_READ: JobQuota = { kind: 'waiting', message: 'The Workload of the job is being read.' };
 const ROUND_MS = 30_000;
 /** A change that a watch lost is found within this time, and the ten minutes without quota are noticed. */
 const RESYNC_ROUNDS = 4;
 const WORKERS = 4;
+/** A job whose larger Workload was withdrawn waits so long before it asks again. */
+const ASK_AGAIN_MS = 600_000;
 
 /**
  * Follows Kueue for the jobs that name a queue: writes one Workload per job, answers the AdmissionCheck, and says what each job may do. All rules are in
@@ -78,9 +70,12 @@ export class KueueController {
   readonly #parts: KueueParts;
   readonly #checks: AdmissionChecks;
   readonly #writer: WorkloadWriter;
+  readonly #quotasOfQueues: QueueQuotas;
   readonly #workloads = new ObjectCache<KubeObject>();
   readonly #queue: WorkQueue;
   readonly #questions = new Map<string, Question>();
+  /** When a job whose larger Workload was withdrawn may ask again, in milliseconds since 1970. A new leader asks earlier. */
+  readonly #askAgainMs = new Map<string, number>();
   /** What was read last, by UID of the job; undefined: the job is not queued. */
   readonly #quotas = new Map<string, JobQuota | undefined>();
 
@@ -89,6 +84,7 @@ export class KueueController {
     const { client, clock, onError } = parts;
     this.#checks = new AdmissionChecks({ client, clock });
     this.#writer = new WorkloadWriter({ client, clock });
+    this.#quotasOfQueues = new QueueQuotas({ client, clock });
     this.#queue = new WorkQueue({
       clock,
       random: Math.random,
@@ -125,6 +121,7 @@ export class KueueController {
   forget(jobUid: string): void {
     this.#questions.delete(jobUid);
     this.#quotas.delete(jobUid);
+    this.#askAgainMs.delete(jobUid);
     this.#wake(jobUid);
   }
 
@@ -147,6 +144,7 @@ export class KueueController {
         const isServed = await this.#checks.keep();
         if (isServed) watch ??= this.#watch(signal);
         if (round % RESYNC_ROUNDS === 0) for (const job of jobs.list()) this.jobChanged(job);
+        for (const job of jobs.list()) if (this.#needsFreeQuota(job)) this.jobChanged(job);
         for (const workload of this.#workloads.list()) if (isLeftOver(workload, jobs)) this.#wake(jobUidOf(workload));
       } catch (error) {
         if (!signal.aborted) onError(error);
@@ -154,6 +152,13 @@ export class KueueController {
       await sleep(clock, ROUND_MS, signal);
     }
     await watch;
+  }
+
+  /** No watch tells when quota of a queue is free again. */
+  #needsFreeQuota({ metadata, spec }: TrainingJob): boolean {
+    if (spec.minGpus === undefined) return false;
+    const quota = this.#quotas.get(metadata.uid);
+    return quota?.kind === 'waiting' || this.#questions.get(metadata.uid)?.growth !== undefined;
   }
 
   async #watch(signal: AbortSignal): Promise<void> {
@@ -173,9 +178,11 @@ export class KueueController {
     const job = this.#parts.jobs.byUid(jobUid);
     const known = this.#knownOf(jobUid, job);
     if (known === undefined) return;
-    const found = await this.#read(known, jobUid);
-    const decision = decideQuota(this.#factsOf(await this.#queuedOf(jobUid, job, known), found));
+    const found = await readWorkloads(this.#parts.client, known, jobUid);
+    const queued = await this.#queuedOf(jobUid, job, known);
+    const decision = decideQuota(this.#factsOf(queued, found));
     const { write } = decision;
+    if (write === undefined) await this.#grow(job, { jobUid, known, found, queued });
     // A job that waits for a write shows why it fails, so what it waits for is shown after it.
     const waitsForWrite = write !== undefined && decision.quota.kind === 'waiting';
     if (!waitsForWrite) await this.#publish(jobUid, job, { decision, found });
@@ -196,8 +203,8 @@ export class KueueController {
   async #write(about: {
     readonly job: TrainingJob | undefined;
     readonly jobUid: string;
-    readonly known: Known;
-    readonly found: Found;
+    readonly known: WorkloadsAt;
+    readonly found: FoundWorkloads;
     readonly decision: QuotaDecision & Required<Pick<QuotaDecision, 'write'>>;
   }): Promise<void> {
     const { job, jobUid, known, found, decision } = about;
@@ -205,7 +212,15 @@ export class KueueController {
     const request = this.#questions.get(jobUid)?.request;
     const asks = job === undefined || request === undefined ? undefined : { job, request };
     try {
-      await this.#writer.write({ ...known, object: found.object, write, ...(asks === undefined ? {} : { asks }) });
+      const { namespace, names } = known;
+      const name = found.object?.metadata.name ?? names[0] ?? '';
+      await this.#writer.write({
+        namespace,
+        name,
+        object: found.object,
+        write,
+        ...(asks === undefined ? {} : { asks }),
+      });
     } catch (error) {
       // The job shows why it waits; the queue tries again.
       if (job !== undefined && quota.kind === 'waiting' && saysWhy(error))
@@ -214,35 +229,64 @@ export class KueueController {
     }
   }
 
-  #factsOf(job: QueuedJob, { facts }: Found): Parameters<typeof decideQuota>[0] {
+  /** The second Workload of a job that grows. */
+  async #grow(
+    job: TrainingJob | undefined,
+    about: {
+      readonly jobUid: string;
+      readonly known: WorkloadsAt;
+      readonly found: FoundWorkloads;
+      readonly queued: QueuedJob;
+    },
+  ): Promise<void> {
+    const { jobUid, known, found, queued } = about;
+    const { workloads, objects } = found;
+    const nowMs = this.#parts.clock.now().getTime();
+    const growth = this.#questions.get(jobUid)?.growth;
+    const mayAsk = nowMs >= (this.#askAgainMs.get(jobUid) ?? 0);
+    const free =
+      job === undefined || growth === undefined || !mayAsk ? undefined : await this.#freeOf(job, found.facts);
+    const write = decideSlice({ ...workloads, job: queued, freeGpus: free?.withBorrowed, nowMs });
+    if (write === undefined) return;
+    const workload = write.kind === 'remove' ? write.workload : workloads.current;
+    const object = objects.find(({ metadata }) => metadata.uid === workload?.uid);
+    if (object === undefined) return;
+    if (write.kind === 'remove' && workload === workloads.slice) this.#askAgainMs.set(jobUid, nowMs + ASK_AGAIN_MS);
+    const asks = job === undefined || growth === undefined ? {} : { asks: { job, request: growth } };
+    await this.#writer.write({ namespace: known.namespace, name: object.metadata.name, object, write, ...asks });
+    this.#wake(jobUid);
+  }
+
+  /** Of a job that may run on fewer GPUs. */
+  async #freeOf(job: TrainingJob, facts: FoundWorkloads['facts']): Promise<FreeQuota | undefined> {
+    const queueName = queueNameOf(job);
+    if (queueName === undefined || job.spec.minGpus === undefined || facts === 'notServed') return undefined;
+    const flavours = typeof facts === 'string' ? [] : facts.flavours.flat();
+    return this.#quotasOfQueues.freeOf({ namespace: job.metadata.namespace, queueName, flavours });
+  }
+
+  #factsOf(job: QueuedJob, { facts }: FoundWorkloads): Parameters<typeof decideQuota>[0] {
     return { job, workload: facts, ownChecks: this.#checks.names, nowMs: this.#parts.clock.now().getTime() };
   }
 
   /** Of a deleted job only its pods count. */
-  async #queuedOf(jobUid: string, job: TrainingJob | undefined, { namespace }: Known): Promise<QueuedJob> {
+  async #queuedOf(jobUid: string, job: TrainingJob | undefined, { namespace }: WorkloadsAt): Promise<QueuedJob> {
     if (job !== undefined) return queuedJob(job, this.#questions.get(jobUid));
     const labelSelector = `${LABELS.jobUid}=${jobUid}`;
     const { items } = await this.#parts.client.list<KubeObject>(podsPath({ namespace }), { labelSelector });
     return goneJob(jobUid, items.some(isLive));
   }
 
-  #knownOf(jobUid: string, job: TrainingJob | undefined): Known | undefined {
-    if (job !== undefined) return { namespace: job.metadata.namespace, name: workloadName(job) };
-    const workload = this.#workloads.list().find((one) => jobUidOf(one) === jobUid);
-    return workload === undefined
-      ? undefined
-      : { namespace: workload.metadata.namespace, name: workload.metadata.name };
-  }
-
-  async #read(known: Known, jobUid: string): Promise<Found> {
-    try {
-      const object = await this.#parts.client.get<KubeObject>(kueuePath('workloads', known));
-      const facts = readWorkload(object);
-      return facts.ownerUid === jobUid ? { object, facts } : { object: undefined, facts: 'taken' };
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      return { object: undefined, facts: isKindUnknown(error) ? 'notServed' : 'absent' };
+  #knownOf(jobUid: string, job: TrainingJob | undefined): WorkloadsAt | undefined {
+    const cached = this.#workloads.list().filter((one) => jobUidOf(one) === jobUid);
+    const namesOfCached = cached.map(({ metadata }) => metadata.name);
+    if (job === undefined) {
+      const [workload] = cached;
+      return workload && { namespace: workload.metadata.namespace, names: namesOfCached };
     }
+    const [name, other] = workloadNames(job);
+    const mayGrow = job.spec.minGpus !== undefined || namesOfCached.includes(other);
+    return { namespace: job.metadata.namespace, names: mayGrow ? [name, other] : [name] };
   }
 
   /** undefined: the job of that UID is gone. */
@@ -264,14 +308,16 @@ export class KueueController {
   async #publish(
     jobUid: string,
     job: TrainingJob | undefined,
-    { decision, found }: { readonly decision: QuotaDecision; readonly found: Found },
+    { decision, found }: { readonly decision: QuotaDecision; readonly found: FoundWorkloads },
   ): Promise<void> {
     if (job === undefined) return;
     const { quota } = decision;
     const workload = typeof found.facts === 'string' ? NO_FLAVOURS : found.facts;
     const holds = quota.kind === 'reserved' || quota.kind === 'admitted';
     const flavours = holds ? await this.#flavoursOf(workload) : new Map<string, NodeRules>();
-    this.#set(job, jobQuota(quota, workload, flavours));
+    const free =
+      quota.kind === 'waiting' || quota.kind === 'admitted' ? await this.#freeOf(job, found.facts) : undefined;
+    this.#set(job, jobQuota(quota, workload, { flavours, free }));
     if (quota.kind === 'notQueued' && queueNameOf(job) === undefined) this.#questions.delete(jobUid);
   }
 
@@ -298,7 +344,7 @@ export class KueueController {
   }
 }
 
-const NO_FLAVOURS = { flavours: [], updates: [] };
+const NO_FLAVOURS = { flavours: [], updates: [], gpus: 0 };
 
 /** A Workload whose job is gone. */
 function isLeftOver(workload: KubeObject, jobs: KueueParts['jobs']): boolean {
@@ -310,7 +356,7 @@ function isLeftOver(workload: KubeObject, jobs: KueueParts['jobs']): boolean {
 function nameOfJob(
   jobUid: string,
   job: TrainingJob | undefined,
-  { object }: Found,
+  { object }: FoundWorkloads,
 ): { readonly namespace?: string | undefined; readonly name: string } | undefined {
   if (job !== undefined) return job.metadata;
   const owner = object?.metadata.ownerReferences?.find(({ uid }) => uid === jobUid);
@@ -318,7 +364,7 @@ function nameOfJob(
 }
 
 function isSame(one: Question, other: Question): boolean {
-  return JSON.stringify([one.request, one.room]) === JSON.stringify([other.request, other.room]);
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function isLive(pod: KubeObject): boolean {

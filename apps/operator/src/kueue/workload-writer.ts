@@ -3,13 +3,16 @@ import { isAlreadyExists, isNotFound, type KubeClient, type KubeObject } from '@
 import {
   answerPatch,
   changePatch,
+  fewerPodsPatch,
   finishPatch,
+  holdPatch,
   type GangRequest,
   KUEUE_LABELS,
   podsReadyPatch,
   queueNameOf,
   type QuotaWrite,
   releasePatch,
+  sliceManifest,
   WORKLOAD_FINALIZER,
   workloadManifest,
   type WorkloadPriority,
@@ -26,7 +29,7 @@ interface WorkloadWrite {
   readonly name: string;
   /** undefined: there is none. */
   readonly object: KubeObject | undefined;
-  readonly write: QuotaWrite;
+  readonly write: QuotaWrite | { readonly kind: 'createSlice' | 'hold' | 'remove' };
   /** Absent: nothing is asked for. */
   readonly asks?: { readonly job: TrainingJob; readonly request: GangRequest };
 }
@@ -55,6 +58,18 @@ export class WorkloadWriter {
     switch (write.kind) {
       case 'change':
         if (asks !== undefined) await this.#change(path, { metadata: object.metadata }, asks);
+        return;
+      case 'shrink':
+        if (asks !== undefined) await client.patch(path, fewerPodsPatch(object, asks.request), { type: 'merge' });
+        return;
+      case 'createSlice':
+        if (asks !== undefined) await this.#createSlice(about, asks);
+        return;
+      case 'hold':
+        await client.patch(path, holdPatch(object), { type: 'merge' });
+        return;
+      case 'remove':
+        await this.#remove(path, object);
         return;
       case 'release':
         await client.patch(path, releasePatch(object, clock.now()), status);
@@ -87,6 +102,25 @@ export class WorkloadWriter {
       // Created by us with a lost response, or by somebody else: the next read shows it.
       if (!isAlreadyExists(error)) throw error;
     }
+  }
+
+  async #createSlice({ namespace, name }: WorkloadWrite, asks: NonNullable<WorkloadWrite['asks']>): Promise<void> {
+    const manifest = sliceManifest({ ...(await this.#requestOf(asks)), replaces: { name } });
+    try {
+      await this.#parts.client.create(kueuePath('workloads', { namespace }), manifest, { fieldValidation: 'Strict' });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+
+  /** One that waits has no finalizer; one whose place was taken holds no quota. */
+  async #remove(path: string, object: KubeObject): Promise<void> {
+    const { metadata } = object;
+    const { uid = '', resourceVersion = '', deletionTimestamp } = metadata;
+    const { client } = this.#parts;
+    if (deletionTimestamp === undefined) await client.delete(path, { uid, resourceVersion });
+    const isHeld = metadata.finalizers?.includes(WORKLOAD_FINALIZER) === true;
+    if (isHeld) await client.patch(path, withoutFinalizer(object, WORKLOAD_FINALIZER), { type: 'json' });
   }
 
   async #change(

@@ -254,8 +254,8 @@ function findNodes({ next }: Situation): readonly Action[] {
 }
 
 /** Asked in every pass: the one who is asked compares. */
-function askQuota({ record, facts, next }: Situation): readonly Action[] {
-  const question = quotaQuestion(record, facts, next);
+function askQuota({ record, facts, next, now }: Situation): readonly Action[] {
+  const question = quotaQuestion(record, facts, { next, now });
   return question === undefined ? [] : [{ kind: 'askQuota', question }];
 }
 

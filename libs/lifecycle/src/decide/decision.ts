@@ -1,4 +1,3 @@
-import type { QuotaQuestion } from '../epoch/quota-gate.ts';
 import type {
   CheckpointResourceSpec,
   CheckpointResourceStatus,
@@ -7,7 +6,7 @@ import type {
   TrainingJobStatus,
 } from '@coxswain/api-types';
 import type { JobPlanQuestion, NodeSearch } from '@coxswain/job-planning';
-import type { GangRequest, PlacementRefusal, JobName } from '@coxswain/scheduling';
+import type { GangRequest, PlacementRefusal, JobName, QuotaAsked } from '@coxswain/scheduling';
 import type { Condemnation } from '../failure/checkpoint-standing.ts';
 import type { DerivedJobEvent } from './derived-job-event.ts';
 
@@ -94,7 +93,7 @@ export type Action =
    */
   | { readonly kind: 'findNodes'; readonly search: NodeSearch }
   /** Ask for quota for these pods, and say whether they have nodes. What is granted is shown as `quota` of a later observation. */
-  | { readonly kind: 'askQuota'; readonly question: QuotaQuestion }
+  | { readonly kind: 'askQuota'; readonly question: QuotaAsked }
   /**
    * Read the job's runtime without waiting. Show it as being read at once, and the outcome when it is there; then reconcile the job again.
    */

@@ -1,24 +1,35 @@
 /** What does a job ask the queue of its quota for? */
 import { ranksOfPod } from '@coxswain/api-types';
 import { nodeDemandOf } from '@coxswain/runtime';
-import type { GangRequest } from '@coxswain/scheduling';
+import type { GangRequest, QuotaAsked } from '@coxswain/scheduling';
+import { growthRequest } from '../epoch/growth.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
-import type { QuotaQuestion } from '../epoch/quota-gate.ts';
 import { type Facts, placementOf } from '../observation/facts.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 
 /** What to ask, if anything; undefined: the job is not queued, or its layout is not known yet. */
-export function quotaQuestion(record: JobRecord, facts: Facts, next: NextEpoch): QuotaQuestion | undefined {
+export function quotaQuestion(
+  record: JobRecord,
+  facts: Facts,
+  about: { readonly next: NextEpoch; readonly now: Date },
+): QuotaAsked | undefined {
+  const { next, now } = about;
   if (facts.observed.quota === undefined) return undefined;
-  if (next.kind === 'waitingForQuota') return next.question;
+  const epoch = record.epoch + 1;
+  if (next.kind === 'waitingForQuota') return { epoch, ...next.question };
   if (next.kind === 'waiting' || next.kind === 'unsatisfiable')
-    return next.wanted && { request: next.wanted.request, room: { kind: 'none', message: next.message } };
+    return next.wanted && { epoch, request: next.wanted.request, room: { kind: 'none', message: next.message } };
   const attempt = liveAttempt(record);
   const spec = attempt === undefined ? undefined : placementOf(facts, attempt.epoch)?.spec;
-  return spec === undefined ? undefined : { request: requestOfPlacement(spec), room: undefined };
+  if (spec === undefined) return undefined;
+  const growth = growthRequest(record, facts, now);
+  const request = requestOfPlacement(spec);
+  const { demand } = request;
+  const grown = growth === undefined ? {} : { growth: { ...growth, ...(demand === undefined ? {} : { demand }) } };
+  return { epoch: record.epoch, request, room: undefined, ...grown };
 }
 
-/** For a gang whose Workload has vanished. */
+/** For a gang whose Workload has vanished, or holds quota for another number of pods. */
 function requestOfPlacement(spec: NonNullable<ReturnType<typeof placementOf>>['spec']): GangRequest {
   const { layout, runtime } = spec;
   return {

@@ -51,6 +51,8 @@ function hasNoRoom({ facts, next, planning, record, acceptance }: Situation): bo
   if (planning.kind === 'asking') return planning.question.about.gpus < (record.plan?.gpus ?? 0);
   // The nodes are searched once more, and the search may fail again.
   if (next.kind === 'choosingNodes') return isWaitingForCapacity(facts.job);
+  // A smaller size may fit the quota that is free.
+  if (next.kind === 'waitingForQuota') return facts.observed.quota?.kind === 'waiting';
   return next.kind === 'waiting' || next.kind === 'unsatisfiable';
 }
 

@@ -19,6 +19,7 @@ import {
   type WorldFault,
 } from '../testing/index.ts';
 
+import type { JobQuota } from '@coxswain/scheduling';
 import { elasticPlan, gpusToPlanFor } from './elastic.ts';
 
 /** Two nodes of two GPUs, and a job that asks for four and goes on with two. */
@@ -212,7 +213,7 @@ describe('for how many GPUs a job is planned that may run on fewer', () => {
   const { layout: _none, ...refused } = plan({ refusal: 'none fits' });
 
   /** Its plan has had no room for long, and so many GPUs are free. */
-  function planned(record: JobPlan, free: number, minGpus = 2): number | undefined {
+  function planned(record: JobPlan, free: number, minGpus = 2, quota?: JobQuota): number | undefined {
     const spec = aPlannedJobSpec({
       gpus: 12,
       minGpus,
@@ -221,7 +222,8 @@ describe('for how many GPUs a job is planned that may run on fewer', () => {
     const nodes = Array.from({ length: free }, (_, index) => aNode({ name: `node-${index}`, gpuCapacity: 1 }));
     const job = { ...aTrainingJob(), spec, status: { epoch: 0, restarts: { total: 0, charged: 0 }, plan: record } };
     const elapsedMs = new Map([[`e0/short-of-${record.gpus}-gpus`, 120_000]]);
-    const facts = factsOf(observe({ job, capacity: () => aCapacity(nodes), elapsedMs }));
+    const capacity = (): ReturnType<typeof aCapacity> => aCapacity(nodes);
+    const facts = factsOf(observe({ job, capacity, elapsedMs, ...(quota === undefined ? {} : { quota }) }));
     return gpusToPlanFor(recordOf(job), facts, record);
   }
 
@@ -243,6 +245,36 @@ describe('for how many GPUs a job is planned that may run on fewer', () => {
     ['what stands, where all fewer ones were refused', plan({ noLayoutFor: 2 }), { free: 11, expected: 12 }],
   ])('is %s', (_what, record, { free, minGpus, expected }) => {
     expect(planned(record, free, minGpus)).toBe(expected);
+  });
+
+  const sizes = [12, 9, 4].map((gpus) => ({ gpus, layout: '', predictedStepMs: 1 }));
+  it('is the largest size for which the planner found a layout', () => {
+    expect(planned(plan({ sizes }), 11)).toBe(9);
+    expect(planned(plan({ sizes }), 8)).toBe(4);
+    expect(planned(plan({ sizes }), 3)).toBe(3);
+  });
+
+  const waits = (withBorrowed?: number): JobQuota => ({
+    kind: 'waiting',
+    message: '',
+    ...(withBorrowed === undefined ? {} : { free: { own: 0, withBorrowed } }),
+  });
+  it.each<[string, JobQuota, number]>([
+    ['is no more than the quota that is free in its queue', waits(7), 6],
+    ['is no more than the GPUs that are free on nodes', waits(100), 8],
+    ['stays while it is not known what is free', waits(), 12],
+  ])('%s, for a job that waits with Kueue', (_what, quota, expected) => {
+    expect(planned(plan(), 11, 2, quota)).toBe(expected);
+  });
+
+  it.each<[string, JobQuota['kind'] | undefined, number]>([
+    ['asks for all of them if it has no queue', undefined, 12],
+    ['asks for all of them if it holds no quota', 'waiting', 12],
+    ['keeps its size if it holds quota for that', 'admitted', 6],
+  ])('a restart with all GPUs free %s', (_what, kind, expected) => {
+    const rules = { nodeSelector: {}, tolerations: [] };
+    const quota = kind === 'admitted' ? { kind, rules, gpus: 6 } : kind === undefined ? undefined : waits(12);
+    expect(planned(plan({ gpus: 6, forEpoch: 0 }), 12, 12, quota)).toBe(expected);
   });
 
   it.each([

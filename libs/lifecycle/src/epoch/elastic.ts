@@ -55,7 +55,7 @@ export function gpusToPlanFor(record: JobRecord, facts: Facts, plan: JobPlan | u
   const shrinks = leftToShrink(record) && freeGpus(record, facts) < plan.gpus;
   if (wait !== undefined && (shrinks || isOver(facts, wait)))
     return fewerGpus(spec, plan, freeGpus(record, facts)) ?? plan.gpus;
-  const hasRun = plan.forEpoch !== undefined && record.epoch >= plan.forEpoch;
+  const hasRun = plan.forEpoch !== undefined && record.epoch >= plan.forEpoch && mayAskForAll(facts, spec);
   // A gang that was stopped to grow is followed by a larger one, even if its own GPUs do not show as free yet.
   const wasReplaced = record.attempts.at(-1)?.outcome === 'Resized';
   return hasRun && (wasReplaced || freeGpus(record, facts) >= spec.gpus) ? spec.gpus : plan.gpus;
@@ -124,6 +124,14 @@ export function freeNodes({ avoidedNodes }: JobRecord, facts: Facts): readonly F
     .filter(({ gpus }) => gpus > 0);
 }
 
+/** GPUs on nodes, and, for a job that waits for quota, of its queue. */
 function freeGpus(record: JobRecord, facts: Facts): number {
-  return freeNodes(record, facts).reduce((sum, { gpus }) => sum + gpus, 0);
+  const onNodes = freeNodes(record, facts).reduce((sum, { gpus }) => sum + gpus, 0);
+  const { quota } = facts.observed;
+  return quota?.kind === 'waiting' ? Math.min(onNodes, quota.free?.withBorrowed ?? 0) : onNodes;
+}
+
+/** A job that holds quota for fewer GPUs keeps it: asking for more would give it back. */
+function mayAskForAll({ observed: { quota } }: Facts, { gpus }: ElasticSpec): boolean {
+  return quota === undefined || quota.kind === 'waiting' || (quota.kind === 'admitted' && quota.gpus >= gpus);
 }

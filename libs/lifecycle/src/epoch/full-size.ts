@@ -5,7 +5,7 @@ import type { Facts } from '../observation/facts.ts';
 import { returnOf } from '../observation/returns.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import { elasticSpec } from './elastic.ts';
-import { lastingRoom, roomsToGrow, whyNotToGrow } from './growth.ts';
+import { hasQuotaToGrow, lastingRoom, roomsToGrow, whyNotToGrow } from './growth.ts';
 
 type Reason = ReasonOf<'AtFullSize'>;
 
@@ -37,7 +37,8 @@ function reasonOf(record: JobRecord, facts: Facts, now: Date): Exclude<Reason, '
   if (!returns && facts.observed.doOthersWait?.() === true) return 'OtherJobsWait';
   if (roomsToGrow(record, facts, now).length === 0) return 'GpusNotFree';
   if (obstacle !== undefined) return obstacle;
-  return lastingRoom(record, facts, now) === undefined ? 'FreeForTooShort' : 'WaitingForSave';
+  if (lastingRoom(record, facts, now) === undefined) return 'FreeForTooShort';
+  return hasQuotaToGrow(facts) ? 'WaitingForSave' : 'WaitingForQuota';
 }
 
 const SENTENCES: Readonly<Record<Exclude<Reason, 'AllGpus'>, string>> = {
@@ -50,6 +51,7 @@ const SENTENCES: Readonly<Record<Exclude<Reason, 'AllGpus'>, string>> = {
     'It does not grow, because it would gain less than twice the time of a change before its end or the next change that it does not choose.',
   ChangedRecently: 'It grows after it has run for ten times the time that a change costs.',
   FreeForTooShort: 'The missing GPUs are free; it grows when they have been free for long enough.',
-  WaitingForQuota: 'The missing GPUs are free, and Kueue is asked for their quota.',
+  WaitingForQuota:
+    'The missing GPUs are free; it grows when their quota is free in its queue of Kueue, without a preemption of others.',
   WaitingForSave: 'The missing GPUs are free; it grows at its next checkpoint.',
 };

@@ -2,8 +2,9 @@ import { type Attempt, FINALIZER, NODE_LABELS } from '@coxswain/api-types';
 import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
 import { worldSize } from '@coxswain/layout';
 import { aLayout } from '@coxswain/layout/testing';
-import { aNode, observe, World } from '../testing/index.ts';
-import { anAttempt } from '../testing/jobs.ts';
+import type { JobQuota } from '@coxswain/scheduling';
+import { aCapacity, aCheckpoint, aNode, observe, World } from '../testing/index.ts';
+import { anAttempt, aRunningJob, EARLIER, settled } from '../testing/jobs.ts';
 import { factsOf } from '../observation/facts.ts';
 import { recordOf } from '../record/job-record.ts';
 import { growthsUndone, whyNotToGrow } from './growth.ts';
@@ -182,6 +183,52 @@ describe('a growth for which all GPUs are free', () => {
     ['always pays if the administrator says so', { hours: 0.1, left: 10, growCosts: 0 }, undefined],
   ])('%s', (_what, about, expected) => {
     expect(whyNot(about)).toBe(expected);
+  });
+});
+
+describe('a gang of a queue that could grow', () => {
+  const LABELS_OF_NODE = { ...aNode().labels, [NODE_LABELS.gpuType]: 'h100' };
+  const FREE = { own: 2, withBorrowed: 2 };
+  const RULES = { nodeSelector: {}, tolerations: [] };
+
+  /** Runs on 2 of 4 GPUs, has saved since, and the other node has been free for long. */
+  function aGang(quota: JobQuota): ReturnType<typeof settled> {
+    const layout = aLayout({ dataParallelDegree: 2 });
+    const nodes = ['node-a', 'node-b'].map((name) => aNode({ name, gpuCapacity: 2, labels: LABELS_OF_NODE }));
+    const running = aRunningJob({
+      status: {
+        attempts: [anAttempt({ layout, runningAt: EARLIER })],
+        checkpoint: { name: 'gpt-e1-s5', step: 5 },
+      },
+    });
+    const spec = aPlannedJobSpec({ gpus: 4, minGpus: 2, resources: { gpusPerNode: 2 } });
+    const checkpoints = [aCheckpoint(running.job, { spec: { step: 10, epoch: 1, layout } })];
+    return settled({
+      ...running,
+      job: { ...running.job, spec },
+      checkpoints,
+      quota,
+      timeouts: { growCosts: 0 },
+      capacity: () => aCapacity(nodes, { 'node-a': 2 }),
+      readySinceOf: () => EARLIER,
+      elapsedMs: new Map([[`e1/room-to-grow/${EARLIER}`, 600_000]]),
+      areCheckpointsProven: true,
+      isProven: true,
+    });
+  }
+
+  const admittedFor = (gpus: number, free = FREE): JobQuota => ({ kind: 'admitted', rules: RULES, gpus, free });
+
+  it.each<[string, JobQuota, string, string | undefined]>([
+    ['asks for the quota of all GPUs first', admittedFor(2), 'Released/WaitingForQuota', '4 ranks'],
+    ['stops to grow when it has the quota', admittedFor(4), 'Stopping/', undefined],
+    ['asks for none while Kueue evicts it', { kind: 'evicted', reason: '', message: '' }, 'Stopping/', undefined],
+  ])('%s', (_what, quota, expected, growth) => {
+    const { status, actions } = aGang(quota);
+    const reason = status.conditions?.find(({ type }) => type === 'AtFullSize')?.reason ?? '';
+    expect(`${status.attempts?.at(-1)?.stage}/${reason}`).toBe(expected);
+    const asked = actions.find((one) => one.kind === 'askQuota')?.question.growth;
+    expect(asked && `${worldSize(asked.layout)} ranks`).toBe(growth);
   });
 });
 

@@ -1,7 +1,14 @@
 /** When is a gang on fewer GPUs than its job asks for replaced by a larger one? */
 import type { Attempt } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
-import { type GrowthObstacle, growthObstacle, growthQuestion, growthWaitMs, rulesFor } from '@coxswain/scheduling';
+import {
+  type GangRequest,
+  type GrowthObstacle,
+  growthObstacle,
+  growthQuestion,
+  growthWaitMs,
+  rulesFor,
+} from '@coxswain/scheduling';
 import { runOf } from '../arbiter/recorded-ends.ts';
 import { freeGpus } from '../observation/room.ts';
 import { nodesOf } from '../observation/gang.ts';
@@ -64,8 +71,7 @@ export function roomsToGrow(record: JobRecord, facts: Facts, now: Date): readonl
  */
 function growsNow(record: JobRecord, facts: Facts, now: Date): boolean {
   const attempt = liveAttempt(record);
-  if (attempt === undefined || lastingRoom(record, facts, now) === undefined) return false;
-  if (whyNotToGrow(record, facts, now) !== undefined) return false;
+  if (attempt === undefined || !wantsToGrow(record, facts, now) || !hasQuotaToGrow(facts)) return false;
   const saved = record.checkpoint?.step ?? -1;
   const right = returnOf(facts, attempt);
   const isSaved =
@@ -89,7 +95,7 @@ function growsNow(record: JobRecord, facts: Facts, now: Date): boolean {
 
 /**
  * Why growth of the running gang does not pay, whatever is free; undefined: it pays, or the gang gets back what it left for another job, which needs no
- * reason. Of the quota that Kueue gives, any is taken for borrowed.
+ * reason.
  */
 export function whyNotToGrow(record: JobRecord, facts: Facts, now: Date): GrowthObstacle | undefined {
   const spec = elasticSpec(facts);
@@ -106,11 +112,17 @@ export function whyNotToGrow(record: JobRecord, facts: Facts, now: Date): Growth
       attempt,
       toGpus: spec.gpus,
       now,
-      borrows: facts.observed.quota !== undefined,
+      borrows: borrowsToGrow(facts, spec.gpus - worldSize(attempt.layout)),
       ...(announcedAtMs === undefined ? {} : { announcedAtMs }),
     },
   );
   return growthObstacle(question, rulesFor(facts.timeouts.growCosts));
+}
+
+/** Whether the queue of the job has too little unused quota of its own for the missing GPUs. Not known yet: it has. */
+function borrowsToGrow({ observed: { quota } }: Facts, missing: number): boolean {
+  if (quota === undefined) return false;
+  return quota.kind !== 'admitted' || (quota.free?.own ?? 0) < missing;
 }
 
 /** When the first node of the gang is announced to leave, in milliseconds since 1970; undefined: none is, or its notice names no time. */
@@ -123,6 +135,25 @@ type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
 function withoutAbsent<T extends object>(fields: T): Present<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
+}
+
+/** Whether the missing GPUs have been free for long enough and growth pays. */
+function wantsToGrow(record: JobRecord, facts: Facts, now: Date): boolean {
+  return lastingRoom(record, facts, now) !== undefined && whyNotToGrow(record, facts, now) === undefined;
+}
+
+/** Whether Kueue counts the quota for all GPUs as the job's; a job in no queue needs none. */
+export function hasQuotaToGrow({ observed: { quota }, spec }: Pick<Facts, 'observed' | 'spec'>): boolean {
+  return quota === undefined || (quota.kind === 'admitted' && quota.gpus >= (spec?.gpus ?? 0));
+}
+
+/** What the running gang would ask its queue for on all GPUs: of the layout, only the number of ranks counts there. undefined: it does not grow. */
+export function growthRequest(record: JobRecord, facts: Facts, now: Date): GangRequest | undefined {
+  const spec = elasticSpec(facts);
+  if (spec === undefined || !wantsToGrow(record, facts, now)) return undefined;
+  const { gpusPerNode } = spec.resources;
+  const layout = { tensorParallelDegree: spec.gpus, pipelineParallelDegree: 1, dataParallelDegree: 1 };
+  return { layout, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) };
 }
 
 /** Stops a gang on fewer GPUs than the job asks for, right after it has saved, to replace it by a larger one. */

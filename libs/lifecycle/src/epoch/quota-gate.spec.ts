@@ -8,7 +8,7 @@ import { aJob, anAttempt, aRunningJob, EARLIER, settled, summaryOfCondition } fr
 const RULES = { nodeSelector: { pool: 'a' }, tolerations: [{ key: 'spot', operator: 'Exists' }] };
 const WAITING: JobQuota = { kind: 'waiting', message: 'Kueue: no quota is free.' };
 const RESERVED: JobQuota = { kind: 'reserved', message: 'Kueue reserved the quota; nodes are chosen.', rules: RULES };
-const ADMITTED: JobQuota = { kind: 'admitted', rules: RULES };
+const ADMITTED: JobQuota = { kind: 'admitted', rules: RULES, gpus: 4 };
 const EVICTED: JobQuota = { kind: 'evicted', reason: 'Preempted', message: 'Kueue evicted the Workload: for x' };
 
 /** `False/WaitingForQuota; found`: condition Placed, then what is asked. */

@@ -1,19 +1,12 @@
 /** May the next attempt of a queued job be placed, and may it begin? */
-import type { GangRequest, JobQuota } from '@coxswain/scheduling';
+import type { GangRequest, JobQuota, QuotaAsked } from '@coxswain/scheduling';
 import type { Facts } from '../observation/facts.ts';
-
-/** What the holder of quotas is asked for a job. */
-export interface QuotaQuestion {
-  readonly request: GangRequest;
-  /** Whether the attempt could begin now, or why not. undefined: no nodes were searched. */
-  readonly room: { readonly kind: 'found' } | { readonly kind: 'none'; readonly message: string } | undefined;
-}
 
 /** No quota of a queue is held yet, or it is not admitted. */
 export interface WaitingForQuota {
   readonly kind: 'waitingForQuota';
   readonly message: string;
-  readonly question: QuotaQuestion;
+  readonly question: Pick<QuotaAsked, 'request' | 'room'>;
 }
 
 /** Before nodes are searched; undefined: they may be. */

@@ -1,10 +1,16 @@
 import type { Checkpoint, Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
 import type { JobPlanQuestion, MeasuredGpus, NodeSearch } from '@coxswain/job-planning';
-import type { ClusterScheduler, GangRequest, JobQuota, PriorityClassFacts, ClaimChoice } from '@coxswain/scheduling';
+import type {
+  ClusterScheduler,
+  GangRequest,
+  JobQuota,
+  PriorityClassFacts,
+  ClaimChoice,
+  QuotaAsked,
+} from '@coxswain/scheduling';
 import type { EndArbiter } from '../arbiter/end-arbiter.ts';
 import type { Decision } from '../decide/decision.ts';
-import type { QuotaQuestion } from '../epoch/quota-gate.ts';
 import type { ClaimOnJob } from '../observation/claims.ts';
 import type { NodeNotice } from '../notices/node-notices.ts';
 import type {
@@ -144,7 +150,7 @@ export interface JobEffects {
   /** Searches nodes; the view will show the result. */
   findNodes(job: TrainingJob, search: NodeSearch): void;
   /** Asks for the quota of these pods; the view will show what is granted. Absent: no queue of others is followed. */
-  askQuota?(job: TrainingJob, question: QuotaQuestion): void;
+  askQuota?(job: TrainingJob, question: QuotaAsked): void;
   /** Reads the job's runtime; the view will show it. */
   readRuntime(job: TrainingJob): void;
   /** Sends every connected launcher of that attempt the message that the attempt is over. */

@@ -1,3 +1,4 @@
+/** More than 400 lines: every state of a job and its Workload is a row of one table. */
 import { decideQuota, type QuotaDecision, type QuotaFacts, type QueuedJob } from './decide-quota.ts';
 import { readWorkload } from './workload-facts.ts';
 
@@ -11,7 +12,9 @@ const JOB: QueuedJob = {
   hasGang: false,
   hasStarted: false,
   ended: undefined,
+  isSettled: false,
   digest: 'pods-1/8x8',
+  growth: undefined,
   room: undefined,
 };
 
@@ -192,13 +195,43 @@ describe('what a job and its Workload lead to', () => {
     ],
     ['An evicted Workload is not told.', STARTED, workload({ conditions: EVICTED }), 'evicted Preempted; nothing'],
     [
-      'Quota for another number of GPUs than the next attempt needs is given back.',
+      'Quota of pods that the next attempt does not need is given back, and the rest is kept.',
       { digest: 'pods-2/4x8' },
+      workload({ conditions: ADMITTED }),
+      'waiting; shrink',
+    ],
+    [
+      'All of it if the next attempt needs more pods.',
+      { digest: 'pods-2/9x8' },
       workload({ conditions: ADMITTED }),
       'waiting; release',
     ],
     [
-      'Not while the gang runs.',
+      'All of it if the next attempt needs pods of another size.',
+      { digest: 'pods-2/4x4' },
+      workload({ conditions: ADMITTED }),
+      'waiting; release',
+    ],
+    [
+      'All of it if it needs another kind of pods besides.',
+      { digest: 'pods-2/4x8,1x4' },
+      workload({ conditions: ADMITTED }),
+      'waiting; release',
+    ],
+    [
+      'A gang that runs on fewer pods than its quota is for, and does not grow, gives the others back.',
+      { digest: 'pods-2/4x8', ...STARTED, isSettled: true },
+      workload({ conditions: READY }),
+      'admitted; shrink',
+    ],
+    [
+      'It keeps them while it is about to grow.',
+      { digest: 'pods-2/4x8', ...STARTED, isSettled: true, growth: 'pods-2/8x8' },
+      workload({ conditions: READY }),
+      'admitted; nothing',
+    ],
+    [
+      'Not while the gang starts or stops.',
       { digest: 'pods-2/4x8', ...RUNS },
       workload({ conditions: ADMITTED }),
       'admitted; nothing',

@@ -1,5 +1,5 @@
 /** May this job hold GPUs now, as Kueue says, and what does the operator write to the job's Workload? */
-import { sizeOfDigest, type WorkloadCondition, type WorkloadFacts } from './workload-facts.ts';
+import { isFewerPods, sizeOfDigest, type WorkloadCondition, type WorkloadFacts } from './workload-facts.ts';
 
 /** What counts of a job for its Workload. */
 export interface QueuedJob {
@@ -14,8 +14,12 @@ export interface QueuedJob {
   readonly hasStarted: boolean;
   /** How the job ended; undefined: it goes on, or it was deleted. */
   readonly ended: 'Succeeded' | 'Failed' | undefined;
-  /** What the next attempt asks for (`digestOfRequest`); undefined: its layout is not known yet. */
+  /** Whether the gang runs, and was not asked to stop. */
+  readonly isSettled: boolean;
+  /** What the attempt under way, or else the next one, asks for (`digestOfRequest`); undefined: its layout is not known yet. */
   readonly digest: string | undefined;
+  /** What the running gang would ask for on all of its GPUs, which are free; undefined: it does not grow. */
+  readonly growth: string | undefined;
   /** Whether nodes are free for the next attempt, inside the flavours: it could begin now, or a sentence why not. undefined: not known yet. */
   readonly room: { readonly kind: 'found' } | { readonly kind: 'none'; readonly message: string } | undefined;
 }
@@ -35,6 +39,8 @@ export type QuotaWrite =
   | { readonly kind: 'create' }
   /** Other pods or another queue, while no quota is held. */
   | { readonly kind: 'change' }
+  /** Fewer pods, under quota that is held: Kueue counts the others as free at once. They are gone, or never were. */
+  | { readonly kind: 'shrink' }
   /** Gives the quota back. No pod of the job is left. */
   | { readonly kind: 'release' }
   | { readonly kind: 'answer'; readonly check: string; readonly state: 'Ready' | 'Pending'; readonly message: string }
@@ -157,6 +163,13 @@ function withQuota({ job, ownChecks }: QuotaFacts, workload: WorkloadFacts): Quo
   // Of the pods only the size counts: what they demand of nodes includes the flavours by now.
   const isOtherSize = job.digest !== undefined && sizeOfDigest(workload.digest) !== sizeOfDigest(job.digest);
   const isOther = workload.queueName !== job.queueName || isOtherSize;
+  if (workload.queueName === job.queueName && isSmaller(job, workload))
+    return {
+      quota: job.hasGang
+        ? { kind: 'admitted' }
+        : waiting('The quota of pods that the job needs no longer is given back.'),
+      write: { kind: 'shrink' },
+    };
   if (isOther && !job.hasGang)
     return {
       quota: waiting('The quota is given back, because the job now needs another number of GPUs or another queue.'),
@@ -172,6 +185,13 @@ function withQuota({ job, ownChecks }: QuotaFacts, workload: WorkloadFacts): Quo
     return { quota, write: { kind: 'answer', check, state: 'Ready', message: READY } };
   if (job.room === undefined || job.room.message === unanswered.message) return { quota };
   return { quota, write: { kind: 'answer', check, state: 'Pending', message: job.room.message } };
+}
+
+/** A job that goes on with fewer pods keeps the rest of its quota, and its turn. A gang that did not grow after all gives back what it asked for. */
+function isSmaller({ digest, hasGang, isSettled, growth }: QueuedJob, workload: WorkloadFacts): boolean {
+  const mayGrow = !isSettled || growth !== undefined || !isTrue(workload, 'Admitted');
+  if (digest === undefined || (hasGang && mayGrow)) return false;
+  return isFewerPods(sizeOfDigest(digest), sizeOfDigest(workload.digest));
 }
 
 /** A Workload without the condition waits for its first start, so nothing is written before that. */

@@ -22,3 +22,10 @@ export const PLACEMENT_CHECK_CONTROLLER = `${API_GROUP}/placement` as const;
 
 /** On a Workload: digest of what was asked for. The server adds defaults to podSets, so they cannot be compared. */
 export const REQUEST_DIGEST = `${API_GROUP}/quota-request` as const;
+
+/** Annotations of Kueue on a Workload that is to take the place of a smaller one (KEP-77, pkg/workloadslicing). */
+export const SLICE_ANNOTATIONS = {
+  elastic: 'kueue.x-k8s.io/elastic-job',
+  /** `namespace/name` of the smaller one. */
+  replaces: 'kueue.x-k8s.io/workload-slice-replacement-for',
+} as const;

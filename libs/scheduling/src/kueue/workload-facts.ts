@@ -1,6 +1,6 @@
 /** What does a Workload say? Any administrator and Kueue write it, so a field of an unexpected shape counts as absent. */
 import { GPU_RESOURCE } from '@coxswain/api-types';
-import { KUEUE_LABELS, REQUEST_DIGEST, WORKLOAD_FINALIZER } from './kueue-names.ts';
+import { KUEUE_LABELS, REQUEST_DIGEST, SLICE_ANNOTATIONS, WORKLOAD_FINALIZER } from './kueue-names.ts';
 
 /** A condition of a Workload that was found. */
 export interface WorkloadCondition {
@@ -37,6 +37,12 @@ export interface WorkloadFacts {
   readonly isActive: boolean;
   /** What it asks for, as {@link requestDigest} spells it, with the counts that it has now; undefined: the annotation was removed. */
   readonly digest: string | undefined;
+  /** GPUs of all pods. */
+  readonly gpus: number;
+  /** When it was created, in milliseconds since 1970; 0: not stated. */
+  readonly createdMs: number;
+  /** `namespace/name` of the smaller Workload whose place it is to take, or has taken. Absent: none. */
+  readonly replaces?: string;
   readonly conditions: ReadonlyMap<string, WorkloadCondition>;
   /** Names of the flavours of each podSet, without repetition. */
   readonly flavours: readonly (readonly string[])[];
@@ -53,6 +59,7 @@ export function readWorkload(object: unknown): WorkloadFacts {
   const owner = list(metadata['ownerReferences']).find(({ controller }) => controller === true);
   const assignments = list(record(status['admission'])['podSetAssignments']);
   const checks = list(status['admissionChecks']);
+  const replaces = text(record(metadata['annotations'])[SLICE_ANNOTATIONS.replaces]);
   return {
     name: text(metadata['name']) ?? '',
     uid: text(metadata['uid']) ?? '',
@@ -63,6 +70,9 @@ export function readWorkload(object: unknown): WorkloadFacts {
     queueName: text(spec['queueName']),
     isActive: spec['active'] !== false,
     digest: digestOf(metadata, spec),
+    gpus: sumOfGpus(spec['podSets']),
+    createdMs: Date.parse(text(metadata['creationTimestamp']) ?? '') || 0,
+    ...(replaces === undefined ? {} : { replaces }),
     conditions: new Map(list(status['conditions']).map((one) => [text(one['type']) ?? '', conditionOf(one)])),
     flavours: assignments.map(({ flavors }) => [...new Set(Object.values(texts(flavors)))]),
     checks: checks.map(({ name, state, message }) => ({
@@ -84,6 +94,24 @@ function digestOf(metadata: Json, spec: Json): string | undefined {
 export function requestDigest(templates: string, podSets: unknown): string {
   const sizes = list(podSets).map(({ count, template }) => `${String(count)}x${gpusOf(template)}`);
   return `${templates}/${sizes.join(',')}`;
+}
+
+function sumOfGpus(podSets: unknown): number {
+  return list(podSets).reduce((sum, { count, template }) => sum + Number(count) * (Number(gpusOf(template)) || 0), 0);
+}
+
+/** Whether the first size has fewer pods than the other one, of the same kinds. Kueue lowers counts of a Workload with quota, and changes nothing else. */
+export function isFewerPods(size: string | undefined, than: string | undefined): boolean {
+  const [fewer, more] = [podsOf(size), podsOf(than)];
+  if (fewer.length !== more.length || size === than) return false;
+  return fewer.every(({ count, gpus }, index) => count <= (more[index]?.count ?? 0) && gpus === more[index]?.gpus);
+}
+
+function podsOf(size: string | undefined): readonly { readonly count: number; readonly gpus: string }[] {
+  return (size ?? '').split(',').map((set) => {
+    const [count = '', gpus = ''] = set.split('x');
+    return { count: Number(count), gpus };
+  });
 }
 
 /** The size alone. */

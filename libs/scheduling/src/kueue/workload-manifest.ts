@@ -6,7 +6,7 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { GangRequest } from '../gang-request.ts';
 import { canonicalJson } from '../reservations/canonical-json.ts';
 import { podShape } from './pod-shape.ts';
-import { KUEUE_API, KUEUE_LABELS, REQUEST_DIGEST, WORKLOAD_FINALIZER } from './kueue-names.ts';
+import { KUEUE_API, KUEUE_LABELS, REQUEST_DIGEST, SLICE_ANNOTATIONS, WORKLOAD_FINALIZER } from './kueue-names.ts';
 import { requestDigest, type WorkloadFacts } from './workload-facts.ts';
 
 /** Priority of a Workload. Kueue does not look the class up for Workloads that others write. */
@@ -24,9 +24,59 @@ interface WorkloadRequest {
   readonly priority: WorkloadPriority;
 }
 
-/** Name of the one Workload of a job, for its whole life. */
+/** Name of the Workload of a job. */
 export function workloadName({ metadata }: Pick<TrainingJob, 'metadata'>): string {
   return `coxswain-${jobPrefix(metadata)}`;
+}
+
+/** Names of the Workloads of a job: of the first one, and of one that takes its place when the job grows. They take turns. */
+export function workloadNames(job: Pick<TrainingJob, 'metadata'>): readonly [string, string] {
+  const name = workloadName(job);
+  return [name, `${name}-grown`];
+}
+
+/** The Workload that is to take the place of a smaller one. Kueue counts the difference alone, and finishes the smaller one when the quota is there. */
+export function sliceManifest(
+  about: WorkloadRequest & { readonly replaces: Pick<WorkloadFacts, 'name'> },
+): Readonly<Record<string, unknown>> {
+  const { job, replaces } = about;
+  const manifest = workloadManifest(about) as { readonly metadata: { readonly annotations: object } };
+  const [name, other] = workloadNames(job);
+  const annotations = {
+    ...manifest.metadata.annotations,
+    [SLICE_ANNOTATIONS.elastic]: 'true',
+    [SLICE_ANNOTATIONS.replaces]: `${job.metadata.namespace ?? ''}/${replaces.name}`,
+  };
+  const renamed = { ...manifest.metadata, name: replaces.name === name ? other : name, annotations };
+  // Without the finalizer its deletion is one write, which fails if Kueue has given it quota meanwhile.
+  return { ...manifest, metadata: { ...renamed, finalizers: [] } };
+}
+
+/** Puts the finalizer on a Workload that has taken the place of another one. */
+export function holdPatch({ metadata }: { readonly metadata: HeldMetadata }): Readonly<Record<string, unknown>> {
+  const { uid, resourceVersion, finalizers = [] } = metadata;
+  return { metadata: { uid, resourceVersion, finalizers: [...finalizers, WORKLOAD_FINALIZER] } };
+}
+
+interface HeldMetadata {
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly finalizers?: readonly string[];
+}
+
+/** Lowers the number of pods of a Workload that holds quota, which gives the difference back at once. `found`: the Workload as it was read. */
+export function fewerPodsPatch(found: unknown, request: GangRequest): Readonly<Record<string, unknown>> {
+  const { metadata, spec } = found as {
+    readonly metadata: Readonly<Record<string, unknown>>;
+    readonly spec: { readonly podSets: readonly Readonly<Record<string, unknown>>[] };
+  };
+  const counts = new Map(podSets(request).map(({ name, count }) => [name as string, count]));
+  return {
+    metadata: { uid: metadata['uid'], resourceVersion: metadata['resourceVersion'] },
+    spec: {
+      podSets: spec.podSets.map((set) => ({ ...set, count: counts.get(String(set['name'])) ?? set['count'] })),
+    },
+  };
 }
 
 /** What {@link WorkloadFacts} `digest` is for pods of that request. */

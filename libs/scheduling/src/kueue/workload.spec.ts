@@ -1,7 +1,14 @@
 import { ParallelLayout } from '@coxswain/layout';
 import { gangNodeRules, withNodeRules } from './flavours.ts';
 import { flavourRules, jobUidOf, readWorkload } from './workload-facts.ts';
-import { changePatch, digestOfRequest, workloadManifest } from './workload-manifest.ts';
+import {
+  changePatch,
+  digestOfRequest,
+  fewerPodsPatch,
+  sliceManifest,
+  workloadManifest,
+  workloadNames,
+} from './workload-manifest.ts';
 import { answerPatch, finishPatch, podsReadyPatch, releasePatch } from './workload-patches.ts';
 
 const JOB = { metadata: { name: 'gpt', namespace: 'team', uid: '01234567-89ab' } };
@@ -51,6 +58,31 @@ describe('the Workload of a job', () => {
       },
     });
     expect(JSON.stringify(manifest)).not.toContain('minCount');
+  });
+
+  it('for more pods names the smaller one whose place it takes, has the other name, and no finalizer yet', () => {
+    const about = { job: JOB, queueName: 'research', request: REQUEST, priority: { value: 0 } };
+    const [name, other] = workloadNames(JOB);
+    const slice = (of: string): unknown => sliceManifest({ ...about, replaces: { name: of } })['metadata'];
+    expect(slice(name)).toMatchObject({
+      name: other,
+      finalizers: [],
+      annotations: {
+        'kueue.x-k8s.io/elastic-job': 'true',
+        'kueue.x-k8s.io/workload-slice-replacement-for': `team/${name}`,
+      },
+    });
+    expect(slice(other)).toMatchObject({ name });
+  });
+
+  it('for fewer pods keeps all but their number, and changes only the version that was read', () => {
+    const found = { metadata: { uid: 'w', resourceVersion: '7' }, spec: manifestOf(8)['spec'] };
+    const fewer = { ...REQUEST, layout: { ...LAYOUT, dataParallelDegree: 1 } };
+    const [set] = (found.spec as { podSets: object[] }).podSets;
+    expect(fewerPodsPatch(found, fewer)).toEqual({
+      metadata: { uid: 'w', resourceVersion: '7' },
+      spec: { podSets: [{ ...set, count: 1 }] },
+    });
   });
 
   it('has a second podSet for a last pod with fewer GPUs', () => {

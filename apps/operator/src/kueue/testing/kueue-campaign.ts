@@ -7,9 +7,10 @@ import { ADMISSION_ROWS } from './admission-rows.ts';
 import { FAULT_ROWS } from './fault-rows.ts';
 import { KueueGround } from './kueue-ground.ts';
 import type { Row } from './rows.ts';
+import { SIZE_ROWS } from './size-rows.ts';
 
 const pieces = process.argv.slice(2);
-const rows = [...ADMISSION_ROWS, ...FAULT_ROWS].filter(
+const rows = [...ADMISSION_ROWS, ...SIZE_ROWS, ...FAULT_ROWS].filter(
   ({ sentence }) => pieces.length === 0 || pieces.some((piece) => sentence.includes(piece)),
 );
 if (rows.length === 0) {

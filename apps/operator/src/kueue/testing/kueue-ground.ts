@@ -1,10 +1,12 @@
 /** Two tenants with quota of the real Kueue, made-up nodes, and an auditor that looks at pods and Workloads all the time. */
-import { API_GROUP_VERSION, LABELS, type Placement, type TrainingJob } from '@coxswain/api-types';
+import { API_GROUP_VERSION, LABELS, NODE_LABELS, type Placement, type TrainingJob } from '@coxswain/api-types';
+import { checkpointName } from '@coxswain/checkpoint';
 import { SYSTEM_NAMESPACE, waitFor } from '@coxswain/local-cluster';
 import {
   jobUidOf,
   KUEUE_API,
   PLACEMENT_CHECK_CONTROLLER,
+  pickWorkloads,
   readWorkload,
   type WorkloadFacts,
 } from '@coxswain/scheduling';
@@ -37,7 +39,16 @@ export interface JobOptions {
   readonly labels?: Readonly<Record<string, string>>;
   /** Whether it names no queue. */
   readonly isUnqueued?: boolean;
+  /** The fewest pods on which it goes on; the planner chooses its layouts. Absent: it needs all of them. */
+  readonly fewestPods?: number;
 }
+
+/** A model that the planner knows. */
+const TRAINED = {
+  model: { layers: 4, hiddenSize: 64, attentionHeads: 4, sequenceLength: 64 },
+  training: { steps: 100_000, globalBatchSize: 8 },
+  checkpoint: { claimName: 'checkpoints', everySteps: 10 },
+};
 
 interface KueueObject {
   readonly metadata: { readonly name: string; readonly uid: string };
@@ -62,7 +73,7 @@ export class KueueGround {
   /** Kueue, nodes, a flavour and the two AdmissionChecks. */
   static async prepare(world: World): Promise<KueueGround> {
     const ground = new KueueGround(world, await installKueue(world.plane));
-    for (const name of NODES) await world.node(name, 2, { pool: 'a' });
+    for (const name of NODES) await world.node(name, 2, { pool: 'a', [NODE_LABELS.gpuType]: 'simulated' });
     await world.node('b-0', 2, { pool: 'b' });
     await ground.#grant();
     await ground.settings();
@@ -94,6 +105,7 @@ export class KueueGround {
         ...quotaOf(NOMINAL),
       });
       const namespace = await this.world.namespace();
+      await this.world.claim(namespace, 'checkpoints');
       await this.localQueue(namespace, 'research', clusterQueue);
       return { namespace, clusterQueue };
     };
@@ -113,7 +125,7 @@ export class KueueGround {
   }
 
   async job({ namespace }: Pick<Tenant, 'namespace'>, name: string, options: JobOptions = {}): Promise<TrainingJob> {
-    const { pods = 1, labels = {}, isUnqueued = false } = options;
+    const { pods = 1, labels = {}, isUnqueued = false, fewestPods } = options;
     return this.world.plane.admin.json<TrainingJob>({
       method: 'POST',
       path: `/apis/${API_GROUP_VERSION}/namespaces/${namespace}/trainingjobs?fieldValidation=Strict`,
@@ -127,7 +139,9 @@ export class KueueGround {
         },
         spec: {
           engine: { name: 'command', image: 'example/image', command: ['sleep', '1'] },
-          layout: { tensorParallelDegree: 2, dataParallelDegree: pods },
+          ...(fewestPods === undefined
+            ? { layout: { tensorParallelDegree: 2, dataParallelDegree: pods } }
+            : { ...TRAINED, gpus: 2 * pods, minGpus: 2 * fewestPods }),
           resources: { gpusPerNode: 2 },
           restartPolicy: { maxRestarts: 1, delaySeconds: 0 },
           terminationGracePeriodSeconds: 2,
@@ -190,12 +204,16 @@ export class KueueGround {
     return own.at(-1)?.spec.nodes ?? [];
   }
 
-  /** The job's Workload; undefined: there is none. */
+  /** The job's Workload, the one that counts of two; undefined: there is none. */
   async workload(job: TrainingJob): Promise<WorkloadFacts | undefined> {
+    return pickWorkloads(await this.workloads(job)).current;
+  }
+
+  /** All of the job: two while it grows. */
+  async workloads(job: TrainingJob): Promise<readonly WorkloadFacts[]> {
     const path = `${KUEUE}/namespaces/${job.metadata.namespace ?? ''}/workloads`;
     const { items } = await this.world.plane.admin.json<{ items: unknown[] }>({ method: 'GET', path });
-    const found = items.find((one) => jobUidOf(one) === job.metadata.uid);
-    return found === undefined ? undefined : readWorkload(found);
+    return items.filter((one) => jobUidOf(one) === job.metadata.uid).map(readWorkload);
   }
 
   workloadUntil(job: TrainingJob, what: string, isSo: (found: WorkloadFacts) => boolean): Promise<WorkloadFacts> {
@@ -226,6 +244,38 @@ export class KueueGround {
 
   async deleteWorkload(job: TrainingJob): Promise<void> {
     await this.world.plane.admin.json({ method: 'DELETE', path: await this.#workloadPath(job) });
+  }
+
+  /** The gang has saved that step, as its launcher reports. */
+  async saved(job: TrainingJob, step: number): Promise<void> {
+    const { metadata, status } = await this.read(job);
+    const attempt = status?.attempts?.at(-1);
+    const epoch = attempt?.epoch ?? 1;
+    const { namespace = '', name: jobName, uid } = metadata;
+    const name = checkpointName({ name: jobName, uid }, { epoch, step });
+    const owner = { apiVersion: API_GROUP_VERSION, kind: 'TrainingJob', name: jobName, uid };
+    await this.world.plane.admin.json({
+      method: 'POST',
+      path: `/apis/${API_GROUP_VERSION}/namespaces/${namespace}/checkpoints`,
+      body: {
+        apiVersion: API_GROUP_VERSION,
+        kind: 'Checkpoint',
+        metadata: { name, namespace, labels: { [LABELS.jobUid]: uid }, ownerReferences: [owner] },
+        spec: {
+          jobName,
+          jobUid: uid,
+          epoch,
+          step,
+          claimName: 'checkpoints',
+          path: `${jobName}/epoch-${epoch}/step-${step}`,
+          layout: attempt?.layout,
+          format: 'torch_dcp',
+          bytes: 1_000,
+          files: 4,
+          manifestSha256: 'a'.repeat(64),
+        },
+      },
+    });
   }
 
   get(path: string): Promise<KueueObject> {

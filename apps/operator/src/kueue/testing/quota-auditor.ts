@@ -62,12 +62,14 @@ export class QuotaAuditor {
     const answer = await this.#world.plane.admin.send({ method: 'GET', path });
     if (answer.status !== 200) return undefined;
     const { items } = JSON.parse(answer.body) as { items: unknown[] };
-    return new Map(
-      items.map((one) => {
-        const { conditions } = readWorkload(one);
-        const isTrue = (type: string): boolean => conditions.get(type)?.isTrue === true;
-        return [jobUidOf(one) ?? '', isTrue('QuotaReserved') && !isTrue('Finished') ? 'counted' : 'free'];
-      }),
-    );
+    // Of two Workloads of a job that grows one counts.
+    const byJob = Map.groupBy(items, (one) => jobUidOf(one) ?? '');
+    return new Map([...byJob].map(([uid, workloads]) => [uid, workloads.some(isCounted) ? 'counted' : 'free']));
   }
+}
+
+function isCounted(workload: unknown): boolean {
+  const { conditions } = readWorkload(workload);
+  const isTrue = (type: string): boolean => conditions.get(type)?.isTrue === true;
+  return isTrue('QuotaReserved') && !isTrue('Finished');
 }

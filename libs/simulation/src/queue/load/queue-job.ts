@@ -49,8 +49,10 @@ export interface QueueSpan {
   readonly startMs: number;
   readonly endMs: number;
   readonly pods: number;
-  /** GPU time of it that was lost because the job made room: the save, the next start and training without a save, in GPU-milliseconds. */
+  /** GPU time of it that was lost because the job made room or grew: the save, the next start and training without a save, in GPU-milliseconds. */
   readonly lostGpuMs: number;
+  /** The job stopped to go on with more pods, and not to make room. */
+  readonly grew?: true;
 }
 
 /** Nodes that a rule keeps for a job from `startMs` on. */

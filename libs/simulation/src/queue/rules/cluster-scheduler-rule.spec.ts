@@ -17,6 +17,29 @@ function withoutEnd({ predicted: _unknown, ...job }: QueueJob): QueueJob {
 const BUSY = aMeasuredJob({ uid: 'busy', pods: 3, submit: 0, run: 4 });
 const GANG = aMeasuredJob({ uid: 'gang', pods: 4, submit: 1, run: 1 });
 
+describe('under the scheduler of the operator, a job that runs on half of its pods', () => {
+  /** Starts on two of its four pods, because another job has two nodes until then. */
+  function runsOf(about: { readonly others?: readonly QueueJob[]; readonly hours: number }): unknown {
+    const busy = aMeasuredJob({ uid: 'busy', pods: 2, submit: 0, run: 2 });
+    const small = aMeasuredJob({ uid: 'small', pods: 4, submit: 0.1, run: about.hours, minPods: 2 });
+    const { outcomes } = runToEnd(new ClusterSchedulerRule(FOUR_NODES), [busy, small, ...(about.others ?? [])]);
+    const runs = outcomes.find(({ job }) => job.uid === 'small')?.runs ?? [];
+    return runs.map(({ pods }) => pods);
+  }
+
+  it.each<[string, Parameters<typeof runsOf>[0], readonly number[]]>([
+    ['takes all of them when they are free and it goes on for long', { hours: 10 }, [2, 4]],
+    ['keeps its pods if it ends within minutes of that', { hours: 1.02 }, [2]],
+    [
+      'leaves the nodes to a job that waits',
+      { hours: 10, others: [aMeasuredJob({ uid: 'other', pods: 2, submit: 1, run: 100 })] },
+      [2],
+    ],
+  ])('%s', (_sentence, about, expected) => {
+    expect(runsOf(about)).toEqual(expected);
+  });
+});
+
 describe('under the scheduler of the operator, a gang of all nodes', () => {
   it.each<[string, QueueJob, Readonly<Record<string, number>>]>([
     [

@@ -2,6 +2,7 @@ import type { PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import { findNodes } from '@coxswain/fabric';
 import { ClusterScheduler, type GangRequest } from '@coxswain/scheduling';
 import type { QueueCluster, QueueJob, QueuePromise, StartedJob } from '../load/queue-job.ts';
+import { Grower } from './grower.ts';
 import type { PassPorts, QueueRule } from './queue-rule.ts';
 import { RoomMaker } from './room-maker.ts';
 import { layoutOfPods, placedCondition, SchedulerCluster } from './scheduler-cluster.ts';
@@ -36,6 +37,7 @@ export class ClusterSchedulerRule implements QueueRule {
   readonly #waitsSinceMs = new Map<string, number>();
   /** Absent: no job makes room. */
   readonly #room: RoomMaker | undefined;
+  readonly #grower = new Grower();
   #reportedAtMs = 0;
   /** As the scheduler derived them last. */
   #promises: readonly QueuePromise[] = [];
@@ -107,6 +109,7 @@ export class ClusterSchedulerRule implements QueueRule {
     }
     this.#shrinking.clear();
     this.#startSmaller(ports);
+    this.#grow(ports);
     this.#makeRoom(ports);
   }
 
@@ -150,13 +153,19 @@ export class ClusterSchedulerRule implements QueueRule {
 
   #placeSmaller(full: QueueJob): { readonly job: QueueJob; readonly placement: PlacementSpec } | undefined {
     const { uid, gpusPerPod, minPods = full.pods } = full;
-    const { version, ...capacity } = this.#scheduler.capacityFor(uid);
+    const { version: _asked, ...capacity } = this.#scheduler.capacityFor(uid);
     for (let pods = Math.floor(full.pods / 2); pods >= Math.max(1, minPods); pods = Math.floor(pods / 2)) {
       const request = { layout: layoutOfPods(pods, gpusPerPod), gpusPerNode: gpusPerPod };
-      const found = findNodes(request, { ...capacity, usedGpus: capacity.usedGpus });
-      if (found === undefined) continue;
+      if (findNodes(request, { ...capacity, usedGpus: capacity.usedGpus }) === undefined) continue;
       const job = { ...full, pods };
       this.#resize(job);
+      // On fewer pods the job ends later, so nodes that are held for others from some time on may be out of its reach.
+      const { version, ...later } = this.#scheduler.capacityFor(uid);
+      const found = findNodes(request, { ...later, usedGpus: later.usedGpus });
+      if (found === undefined) {
+        this.#resize(full);
+        continue;
+      }
       const placement = this.#placementOf(job, request.layout, found);
       if (this.#scheduler.reserve(placement, version)) return { job, placement };
       this.#resize(full);
@@ -170,6 +179,27 @@ export class ClusterSchedulerRule implements QueueRule {
     if (job === undefined || !this.#scheduler.reserve(placement, Infinity)) return;
     this.#room?.started(job.uid);
     this.#start(job, placement, ports);
+  }
+
+  get isWaiting(): boolean {
+    return this.#grower.isWaiting;
+  }
+
+  /** Jobs on fewer pods take all of them again while no other job waits. */
+  #grow(ports: PassPorts): void {
+    const runs = [...this.#startedMs.keys()];
+    const small = runs.flatMap((uid) => {
+      const [running, full] = [this.#jobs.get(uid), this.#submittedAs.get(uid)];
+      return running === undefined || full === undefined || running.pods >= full.pods
+        ? []
+        : [{ uid, job: this.#cluster.job(uid), running, full }];
+    });
+    const used = runs.reduce((sum, uid) => sum + (this.#jobs.get(uid)?.pods ?? 0), 0);
+    const freeNodes = this.#jobs.size > runs.length ? 0 : this.#cluster.names.length - used;
+    for (const uid of this.#grower.grows(small, { nowMs: ports.nowMs, freeNodes })) {
+      this.#changed(this.#cluster.stopToGrow(uid));
+      ports.grows(uid);
+    }
   }
 
   /** The jobs for which nodes are held ask the others. */

@@ -16,6 +16,8 @@ export interface PassPorts {
   readonly claimEnded: (jobUid: string) => void;
   /** The job of that UID was asked to stop for another one. It leaves its nodes some time later. */
   readonly stopped: (uid: string, forUid: string) => void;
+  /** The job of that UID was asked to stop, to go on with all of its pods. */
+  readonly grows: (uid: string) => void;
 }
 
 /** Decides which jobs start. The driver reports what happens, then asks for a pass. */
@@ -27,6 +29,8 @@ export interface QueueRule {
   /** A job that was asked to stop has left its nodes, and waits again. Absent: the rule stops no job. */
   left?(started: StartedJob, nowMs: number): void;
   pass(ports: PassPorts): void;
+  /** Whether the pass is repeated although no job waits. Absent: it is not. */
+  readonly isWaiting?: boolean;
   /** What the rule keeps for which job; empty: it promises nothing. */
   promisesOf(): readonly QueuePromise[];
 }

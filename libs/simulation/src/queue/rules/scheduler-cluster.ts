@@ -160,6 +160,12 @@ export class SchedulerCluster implements SchedulerView {
     }));
   }
 
+  /** The gang was asked to stop, to go on with all of its pods. */
+  stopToGrow(uid: string): { before: TrainingJob; after: TrainingJob } {
+    const stoppingAt = this.now().toISOString();
+    return this.#change(uid, (attempt) => ({ ...attempt, stage: 'Stopping', stoppingAt, outcome: 'Resized' }));
+  }
+
   /** The gang has saved and left its nodes, and its job waits again. */
   leave(job: QueueJob, startMs: number): { before: TrainingJob; after: TrainingJob } {
     const { uid, gpusPerPod } = job;

@@ -32,9 +32,11 @@ export interface QueueMeasures {
     readonly errorP90: number;
     readonly lateP90: number;
   } | null;
-  /** Jobs that made room for others; null: none did. */
+  /** Jobs that made room for others, or grew again; null: none did. */
   readonly madeRoom: {
     readonly stops: number;
+    /** How often a job took all of its pods again. */
+    readonly grown: number;
     readonly jobs: number;
     /** Share of the GPU time that jobs held: saves, next starts and lost training. */
     readonly lostShare: number;
@@ -100,22 +102,23 @@ function spansOf({ job, startMs, endMs, runs }: JobOutcome, windowMs: number): r
 }
 
 function madeRoom(outcomes: readonly JobOutcome[]): QueueMeasures['madeRoom'] {
-  let [stops, heldGpuMs, lostGpuMs] = [0, 0, 0];
+  let [stops, grown, heldGpuMs, lostGpuMs] = [0, 0, 0, 0];
   const waits: number[] = [];
   const jobs = new Set<string>();
   for (const { job, runs = [] } of outcomes)
     for (const [at, span] of runs.entries()) {
       heldGpuMs += span.pods * job.gpusPerPod * (span.endMs - span.startMs);
       lostGpuMs += span.lostGpuMs;
-      if (span.lostGpuMs === 0) continue;
+      if (span.grew === true) grown += 1;
+      if (span.lostGpuMs === 0 || span.grew === true) continue;
       stops += 1;
       jobs.add(job.uid);
       const next = runs[at + 1];
       if (next !== undefined) waits.push((next.startMs - span.endMs) / HOUR_MS);
     }
-  if (stops === 0) return null;
+  if (stops === 0 && grown === 0) return null;
   const meanHoursUntilNextStart = waits.length === 0 ? null : waits.reduce((sum, wait) => sum + wait, 0) / waits.length;
-  return { stops, jobs: jobs.size, lostShare: lostGpuMs / heldGpuMs, meanHoursUntilNextStart };
+  return { stops, grown, jobs: jobs.size, lostShare: lostGpuMs / heldGpuMs, meanHoursUntilNextStart };
 }
 
 function meanHoursUntilEnd(outcomes: readonly JobOutcome[]): number | null {

@@ -58,6 +58,8 @@ class Run {
   /** Training that is left, on all pods, of jobs that made room. */
   readonly #leftMs = new Map<string, number>();
   readonly #podsOf: ReadonlyMap<string, number>;
+  /** Runs that stop to go on with more pods. */
+  readonly #growing = new Set<number>();
   readonly #decisionMs: number[] = [];
   #runs = 0;
   #submitted = 0;
@@ -138,9 +140,10 @@ class Run {
     this.#question.rule.left?.(active.started, nowMs);
   }
 
-  #addSpan({ started: { job }, startMs }: ActiveRun, endMs: number, lostGpuMs: number): void {
+  #addSpan({ started: { job }, startMs, run }: ActiveRun, endMs: number, lostGpuMs: number): void {
     const spans = this.#spans.get(job.uid) ?? [];
-    spans.push({ startMs, endMs, pods: job.pods, lostGpuMs });
+    const grew = this.#growing.delete(run) ? { grew: true as const } : {};
+    spans.push({ startMs, endMs, pods: job.pods, lostGpuMs, ...grew });
     this.#spans.set(job.uid, spans);
   }
 
@@ -155,6 +158,7 @@ class Run {
       },
       claimEnded: (jobUid) => this.#auditor.claims.claimEnded(jobUid, nowMs),
       stopped: (uid, forUid) => this.#stopped(uid, forUid, nowMs),
+      grows: (uid) => this.#leaves(uid, nowMs, { grows: true }),
       promised: () => {
         this.#auditor.observe(rule.promisesOf(), nowMs);
       },
@@ -187,15 +191,22 @@ class Run {
   #stopped(uid: string, forUid: string, nowMs: number): void {
     const active = this.#active.get(uid);
     if (active === undefined) return;
+    this.#auditor.claims.stopped(active.started.job, forUid);
+    this.#leaves(uid, nowMs, { grows: false });
+  }
+
+  #leaves(uid: string, nowMs: number, { grows }: { readonly grows: boolean }): void {
+    const active = this.#active.get(uid);
+    if (active === undefined) return;
     const { started, run } = active;
-    this.#auditor.claims.stopped(started.job, forUid);
+    if (grows) this.#growing.add(run);
     this.#events.push(nowMs + LEAVE_MS, { kind: 'left', started, run });
   }
 
   /** A pass without another cause, while jobs wait and others run. */
   #planPass(nowMs: number): void {
-    const { everyMs } = this.#question.rule;
-    const isWaiting = this.#submitted > this.#startMs.size || this.#waitingAgain > 0;
+    const { everyMs, isWaiting: isRuleWaiting = false } = this.#question.rule;
+    const isWaiting = isRuleWaiting || this.#submitted > this.#startMs.size || this.#waitingAgain > 0;
     if (everyMs === undefined || this.#isPassPlanned || !isWaiting || this.#events.size === 0) return;
     this.#isPassPlanned = true;
     this.#events.push(nowMs + everyMs, { kind: 'pass' });
