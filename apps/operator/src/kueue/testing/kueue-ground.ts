@@ -254,9 +254,11 @@ export class KueueGround {
     const { namespace = '', name: jobName, uid } = metadata;
     const name = checkpointName({ name: jobName, uid }, { epoch, step });
     const owner = { apiVersion: API_GROUP_VERSION, kind: 'TrainingJob', name: jobName, uid };
-    await this.world.plane.admin.json({
+    const { admin } = this.world.plane;
+    const path = `/apis/${API_GROUP_VERSION}/namespaces/${namespace}/checkpoints`;
+    await admin.json({
       method: 'POST',
-      path: `/apis/${API_GROUP_VERSION}/namespaces/${namespace}/checkpoints`,
+      path,
       body: {
         apiVersion: API_GROUP_VERSION,
         kind: 'Checkpoint',
@@ -276,6 +278,8 @@ export class KueueGround {
         },
       },
     });
+    const body = { status: { state: 'Complete' } };
+    await admin.json({ method: 'PATCH', path: `${path}/${name}/status`, body, contentType: MERGE });
   }
 
   get(path: string): Promise<KueueObject> {
