@@ -78,6 +78,7 @@ export const FOLDER_ORDER = {
     // the life of one pod
     'pod',
     'preflight',
+    'kept-logs',
     'engine-saves',
     // what the operator asks of ranks, and what it is sent
     'requests',

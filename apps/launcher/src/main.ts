@@ -1,12 +1,23 @@
 import { join } from 'node:path';
-import { CONVERT_CHECKPOINT, DELETE_CHECKPOINT, EXIT_CODES, INSPECT_CHECKPOINT } from '@coxswain/api-types';
-import type { CheckpointStore } from '@coxswain/checkpoint-store';
+import {
+  CONVERT_CHECKPOINT,
+  DELETE_CHECKPOINT,
+  EXIT_CODES,
+  INSPECT_CHECKPOINT,
+  POD_ENV,
+  POD_PATHS,
+  KeptLogsQuestion,
+  READ_LOGS,
+} from '@coxswain/api-types';
+import { type CheckpointStore, openStore } from '@coxswain/checkpoint-store';
 import { conversionInBucket } from './bucket/convert-in-bucket.ts';
 import { openBucketStore } from './bucket/open-bucket.ts';
 import { verifyInBucket } from './bucket/verify-in-bucket.ts';
 import { runConversion } from './checkpoints/convert-checkpoint.ts';
 import { runDeletion } from './checkpoints/delete-checkpoint.ts';
 import { runWorker } from './checkpoints/worker.ts';
+import { KEEP_LOGS, keepLogs, type LogsToKeep } from './kept-logs/keep-logs.ts';
+import { readKeptLogs } from './kept-logs/read-kept-logs.ts';
 import { runVerifier, VERIFY_CHECKPOINT } from './checkpoints/verifier-process.ts';
 import { WATCH_SAVES, watchSaves } from './engine-saves/watch-saves.ts';
 import { install } from './program/install.ts';
@@ -57,6 +68,15 @@ async function main(args: readonly string[]): Promise<number> {
     case WATCH_SAVES:
       await watchSaves(rest[0] ?? '', { input: process.stdin, write: writeOut });
       return 0;
+    case KEEP_LOGS:
+      await keepLogs(JSON.parse(rest[0] ?? '') as LogsToKeep, await storeOfPod(), {
+        input: process.stdin,
+        write: (text) => void process.stdout.write(text),
+      });
+      return 0;
+    case READ_LOGS:
+      await readKeptLogs(KeptLogsQuestion.parse(JSON.parse(rest[0] ?? '')), await storeOfPod(), writeOut);
+      return 0;
     case 'version':
     case '--version':
       process.stdout.write(`${LAUNCHER_VERSION}\n`);
@@ -79,6 +99,13 @@ async function openBucketOfPod(): Promise<CheckpointStore | undefined> {
   return bucket && (await openBucketStore(bucket));
 }
 
+/** Where the job keeps its checkpoints: a bucket, or the claim. */
+async function storeOfPod(): Promise<CheckpointStore> {
+  return (
+    (await openBucketOfPod()) ?? (await openStore(process.env[POD_ENV.checkpointMount] ?? POD_PATHS.checkpoints, {}))
+  );
+}
+
 async function verifyForOperator(question: string): Promise<number> {
   const bucket = bucketIn(process.env);
   if (bucket === undefined) return await runWorker(question, process.env);
@@ -88,7 +115,7 @@ async function verifyForOperator(question: string): Promise<number> {
 }
 
 /** Settles when the text is written: an exit would cut off what a pipe did not accept yet. */
-async function writeOut(text: string): Promise<void> {
+async function writeOut(text: string | Buffer): Promise<void> {
   await new Promise((resolve) => process.stdout.write(text, resolve));
 }
 

@@ -143,6 +143,8 @@ export {
   formatPlace,
   recordedLocation,
 } from './checkpoint-location.ts';
+export { KeptLogBounds } from './kept-log-bounds.ts';
+export { KeptLogsAnswer, KeptLogsQuestion, READ_LOGS } from './kept-logs.ts';
 export {
   CheckpointResourceSpec,
   CheckpointResourceStatus,

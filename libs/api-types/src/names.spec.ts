@@ -109,6 +109,8 @@ describe('in the container of a trainer', () => {
     ['bucket', 'COXSWAIN_CHECKPOINT_BUCKET'],
     ['bucketKeyId', 'COXSWAIN_CHECKPOINT_BUCKET_KEY_ID'],
     ['bucketKey', 'COXSWAIN_CHECKPOINT_BUCKET_KEY'],
+    ['keptLogs', 'COXSWAIN_KEPT_LOGS'],
+    ['secretVariables', 'COXSWAIN_SECRET_VARIABLES'],
     ['gracePeriodSeconds', 'COXSWAIN_GRACE_PERIOD_SECONDS'],
     ['preflight', 'COXSWAIN_PREFLIGHT'],
     ['engineRun', 'COXSWAIN_ENGINE_RUN'],

@@ -131,6 +131,10 @@ export const POD_ENV = {
   bucket: 'COXSWAIN_CHECKPOINT_BUCKET',
   bucketKeyId: 'COXSWAIN_CHECKPOINT_BUCKET_KEY_ID',
   bucketKey: 'COXSWAIN_CHECKPOINT_BUCKET_KEY',
+  /** How much of the ranks' logs is kept beside the checkpoints: `KeptLogBounds` as JSON. Absent: nothing is kept. */
+  keptLogs: 'COXSWAIN_KEPT_LOGS',
+  /** Variables whose values are from Secrets, separated by commas: these values are masked in logs. */
+  secretVariables: 'COXSWAIN_SECRET_VARIABLES',
   /** Seconds between SIGTERM and SIGKILL, so that the launcher knows how long a save may take. */
   gracePeriodSeconds: 'COXSWAIN_GRACE_PERIOD_SECONDS',
   /** Level of the preflight (`PREFLIGHT_LEVELS`) and its time limit. Absent: no preflight. */

@@ -1,6 +1,6 @@
 import type { Checkpoint } from '@coxswain/api-types';
 import { aTrainingJob, aVerification } from '@coxswain/api-types/testing';
-import { CheckpointManifest, checkpointName, newestRestorable, saveDirectoryOf } from './index.ts';
+import { CheckpointManifest, checkpointName, keptLogsPlace, newestRestorable, saveDirectoryOf } from './index.ts';
 import { aCheckpoint, aManifest } from './testing/index.ts';
 
 const job = aTrainingJob();
@@ -110,6 +110,14 @@ describe('names and places', () => {
   ])('below "$path" incarnation $incarnation of epoch 2 saves into $want', ({ path, incarnation, want }) => {
     const spec = { checkpoint: { claimName: 'c', path } };
     expect(saveDirectoryOf(aTrainingJob({ spec }), { epoch: 2, incarnation })).toBe(want);
+  });
+
+  it.each([
+    ['runs/tiny-gpt-3f1c2b9e/epoch-2-2', 'runs/coxswain-logs/team-a'],
+    ['a/b/tiny-gpt-3f1c2b9e/epoch-2', 'a/b/coxswain-logs/team-a'],
+    ['tiny-gpt-3f1c2b9e/epoch-2', 'coxswain-logs/team-a'],
+  ])('a job of team-a that saves into %s keeps its logs below %s', (saveDirectory, folder) => {
+    expect(keptLogsPlace(saveDirectory, 'team-a')).toEqual({ folder, job: 'tiny-gpt-3f1c2b9e' });
   });
 
   it('there is no place when the job keeps no checkpoints', () => {

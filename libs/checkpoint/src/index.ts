@@ -47,6 +47,7 @@ export {
   convertedPath,
   incarnationOf,
   isOwnSave,
+  keptLogsPlace,
   saveDirectoryOf,
 } from './paths.ts';
 export { type Conversion, judgeLoad, type LoadVerdict } from './loads/judge-load.ts';

@@ -26,6 +26,24 @@ export function saveDirectoryOf(job: Pick<TrainingJob, 'metadata' | 'spec'>, fen
   return base === '' ? own : `${base}/${own}`;
 }
 
+/** Folder of logs, beside the folders of jobs. */
+const LOGS = 'coxswain-logs';
+
+/** Where the logs of a namespace's jobs are kept, and the job's folder in it. */
+export interface KeptLogsPlace {
+  readonly folder: string;
+  readonly job: string;
+}
+
+/**
+ * Where a job that saves to this directory keeps its logs, inside the claim or bucket: `<spec.checkpoint.path>/coxswain-logs/<namespace>/<job name>-<8 of the
+ * UID>`. The namespace is a folder because projects can share a bucket, and only the logs of one namespace are bounded together.
+ */
+export function keptLogsPlace(saveDirectory: string, namespace: string): KeptLogsPlace {
+  const [job = '', ...above] = saveDirectory.split('/').slice(0, -1).reverse();
+  return { folder: [...above.reverse(), LOGS, namespace].join('/'), job };
+}
+
 /** Which run saved a Checkpoint, and where. */
 export type SavePlace = Pick<Checkpoint['spec'], 'jobName' | 'jobUid' | 'path' | 'epoch' | 'incarnation'>;
 

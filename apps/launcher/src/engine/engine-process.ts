@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import { formatRanks, leftBehindMark, type StopFacts } from '@coxswain/api-types';
 import { LogRelay, LogTail, type LogSink } from '../logs/log-relay.ts';
+import { SecretMask } from '../logs/secret-mask.ts';
 import { isZombieOf, programOf } from '../processes/process-facts.ts';
 import { processesBelow, processesOfSession, ranksBelow, signalGroup } from '../processes/processes.ts';
 import { SHELLS, stopTargets } from '../processes/stop-targets.ts';
@@ -11,6 +12,14 @@ import { EndsBelow } from './ends-below.ts';
 import { StarterFailure, type ReportedFailure } from './starter-failure.ts';
 import { StarterRanks } from './starter-ranks.ts';
 import type { RankExit } from '../ending/verdict.ts';
+
+/** What becomes of output beside the container's log. */
+export interface OutputOptions {
+  /** Values that are replaced in all output. */
+  readonly secrets: readonly string[];
+  /** Receives all output, after that. */
+  readonly onOutput: (ranks: readonly number[], stream: 'stdout' | 'stderr', chunk: Buffer) => void;
+}
 
 /** How to start a process of the engine, and whom it notifies of its output and end. */
 export interface EngineProcessOptions {
@@ -22,6 +31,7 @@ export interface EngineProcessOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: LogSink;
   readonly stderr: LogSink;
+  readonly output?: OutputOptions | undefined;
   readonly onLine: ((rank: number, line: Buffer) => void) | undefined;
   /** The process has ended, and its report on the end was read. */
   readonly onExit: (process: EngineProcess, exit: RankExit) => void;
@@ -72,8 +82,8 @@ export class EngineProcess {
     const observing =
       starter === undefined ? undefined : setInterval(() => this.#observeRanks(), OBSERVE_RANKS_MS).unref();
     this.#onRankFinished = options.onRankFinished;
-    this.#relay(this.#child.stdout, options.stdout, options);
-    this.#relay(this.#child.stderr, options.stderr, options);
+    this.#relay('stdout', options);
+    this.#relay('stderr', options);
     this.#child.once('exit', (code, signal) => {
       clearInterval(observing);
       this.#exit = toExit(code, signal);
@@ -179,7 +189,8 @@ export class EngineProcess {
     signalGroup(this.pid, signal);
   }
 
-  #relay(stream: Readable | null, sink: LogSink, { starter, ranks, onLine }: EngineProcessOptions): void {
+  #relay(name: 'stdout' | 'stderr', { starter, ranks, onLine, output, [name]: sink }: EngineProcessOptions): void {
+    const stream: Readable | null = this.#child[name];
     const watch = (line: Buffer): boolean => {
       if (starter !== undefined) this.#failure.push(line);
       onLine?.(ranks[0] ?? 0, line);
@@ -191,12 +202,20 @@ export class EngineProcess {
       tail: this.#tail,
       watch: starter === undefined && onLine === undefined ? undefined : watch,
     });
+    const mask = new SecretMask(output?.secrets ?? []);
+    const pass = (chunk: Buffer): void => {
+      relay.push(chunk);
+      output?.onOutput(ranks, name, chunk);
+    };
     stream?.on('error', () => undefined);
     stream?.on('data', (chunk: Buffer) => {
       this.#wroteAtMs = performance.now();
-      relay.push(chunk);
+      pass(mask.push(chunk));
     });
-    stream?.on('end', () => relay.end());
+    stream?.on('end', () => {
+      pass(mask.end());
+      relay.end();
+    });
   }
 
   /** A rank that ends because others failed, or because it was asked to, has not finished. */

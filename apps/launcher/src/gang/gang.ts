@@ -10,7 +10,7 @@ import {
 } from '@coxswain/api-types';
 import { setImmediate as turn } from 'node:timers/promises';
 import { type EngineFact, toFault } from '../facts/engine-facts.ts';
-import { EngineProcess } from '../engine/engine-process.ts';
+import { EngineProcess, type OutputOptions } from '../engine/engine-process.ts';
 import { commandOf, engineRunOf, type Variables } from '../engine/engine-run.ts';
 import type { FactServer, Hello } from '../facts/fact-server.ts';
 import { withPythonPath } from '../hook/install-hook.ts';
@@ -63,6 +63,7 @@ export interface GangOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdout: LogSink;
   readonly stderr: LogSink;
+  readonly output?: OutputOptions;
   readonly onFact: (rank: number, fact: EngineFact) => void;
   /** A line of a step that the engine printed. */
   readonly onStepLine?: (rank: number, line: StepLine) => void;
@@ -249,7 +250,7 @@ export class Gang {
   }
 
   #spawn({ ranks, starter, run }: Started, env: Variables): EngineProcess {
-    const { command, stdout, stderr } = this.#options;
+    const { command, stdout, stderr, output } = this.#options;
     const process = new EngineProcess({
       ranks,
       starter,
@@ -257,6 +258,7 @@ export class Gang {
       env,
       stdout,
       stderr,
+      output,
       onLine: this.#lineWatch(run?.stepLines, env),
       onExit: (ended, exit) => this.#onExit(ended, exit),
       onRankFinished: () => this.#options.onRankEnd?.(),

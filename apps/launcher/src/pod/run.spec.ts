@@ -2,7 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LAUNCHER_RANK_ENV, POD_ENV, RANK_ENV, TORCH_RANK_ENV, type RankAssignment } from '@coxswain/api-types';
+import { DirectoryStore } from '@coxswain/checkpoint-store';
 import { waitFor } from '@coxswain/local-cluster';
+import { readKeptLogs } from '../kept-logs/read-kept-logs.ts';
 import { aCheckpointIn, sha256 } from '../testing/a-checkpoint.ts';
 import { anAuthority, aWholeGang, FakeOperator } from '../testing/fake-operator.ts';
 import { isRunning, LauncherProcess, type Start } from '../testing/launcher-process.ts';
@@ -16,19 +18,27 @@ afterEach(async () => {
 
 interface Launch extends Omit<Start, 'operators'> {
   readonly ranks?: number;
+  readonly saveDirectory?: string;
   readonly resume?: RankAssignment['resume'];
   readonly suspects?: NonNullable<FakeOperator['verifyWanted']>['checkpoints'];
   readonly listensTo?: FakeOperator['listensTo'];
 }
 
 /** A launcher, and an operator that gives it all the ranks of its gang. */
-async function launch({ ranks = 1, resume, suspects, listensTo = [], ...start }: Launch): Promise<LauncherProcess> {
+async function launch({
+  ranks = 1,
+  saveDirectory = '.',
+  resume,
+  suspects,
+  listensTo = [],
+  ...start
+}: Launch): Promise<LauncherProcess> {
   const operator = await FakeOperator.start(await anAuthority());
   operator.listensTo = listensTo;
   if (suspects !== undefined) {
     operator.verifyWanted = { kind: 'verifyWanted', epoch: 1, incarnation: 1, checkpoints: suspects };
   }
-  operator.assignmentOf = () => aWholeGang(ranks, resume === undefined ? {} : { resume });
+  operator.assignmentOf = () => aWholeGang(ranks, { saveDirectory, ...(resume === undefined ? {} : { resume }) });
   const operators = { urls: [operator.url], ca: (await anAuthority()).certPem };
   const launcher = new LauncherProcess({ ...start, operators });
   disposals.push(
@@ -414,12 +424,31 @@ describe('the log', () => {
     expect(launcher.stdout.equals(want)).toBe(true);
   });
 
-  it('cuts a line of a megabyte and says so', async () => {
-    const launcher = await launch({ engine: "head -c 1048576 /dev/zero | tr '\\0' a; echo; echo next" });
+  it('cuts a line of a megabyte and says so; beside the checkpoints it is kept whole, without the values of Secrets', async () => {
+    const launcher = await launch({
+      engine: "echo $WANDB; head -c 1048576 /dev/zero | tr '\\0' a; echo; echo next",
+      environment: {
+        [POD_ENV.keptLogs]: '{}',
+        [POD_ENV.secretVariables]: 'WANDB',
+        WANDB: 'wandb-key-1234',
+      },
+      saveDirectory: 'runs/gpt-0a1b2c3d/epoch-1',
+    });
     await launcher.exited;
+    expect(launcher.stdout.toString()).toMatch(/^\[rank 0\] \*\*\*\n/);
+    const kept: Buffer[] = [];
+    await readKeptLogs(
+      { folder: 'runs/coxswain-logs/default/gpt-0a1b2c3d', attempt: 1, maxBytes: 9e6 },
+      new DirectoryStore(launcher.directory),
+      async (bytes) => void kept.push(Buffer.from(bytes)),
+    );
+    const [, ...keptLines] = Buffer.concat(kept).toString().split('\n');
+    const ofRank = keptLines.filter((line) => line.startsWith('[rank 0]'));
+    expect(ofRank.map(({ length }) => length)).toEqual([12, 1_048_585, 13]);
+    expect(keptLines).toContainEqual(expect.stringMatching(/^\[launcher\] .*exit 0 \(finished\)/));
     const lines = launcher.stdout.toString().split('\n');
-    expect(lines[0]).toMatch(/^\[rank 0\] a{65536} \[cut: 983040 more bytes\]$/);
-    expect(lines[1]).toBe('[rank 0] next');
+    expect(lines[1]).toMatch(/^\[rank 0\] a{65536} \[cut: 983040 more bytes\]$/);
+    expect(lines[2]).toBe('[rank 0] next');
   });
 
   it('that nobody reads never stops a rank, and tells what is missing', async () => {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { RANK_ENV, type RankAssignment, type TerminationCause } from '@coxswain/api-types';
+import { POD_ENV, POD_PATHS, RANK_ENV, type RankAssignment, type TerminationCause } from '@coxswain/api-types';
 import { cutText } from '@coxswain/safe-text';
 import type { BucketSaves } from '../bucket/bucket-saves.ts';
 import { openBucket, withoutBucketKeys } from '../bucket/open-bucket.ts';
@@ -10,7 +10,9 @@ import { finishWatching, watchEngineSaves, type EngineSaves } from '../engine-sa
 import { removeUnfinishedSaves } from '../engine-saves/remove-unfinished-saves.ts';
 import { engineSavingOf, stepWordsOf } from '../engine/engine-run.ts';
 import { Gang } from '../gang/gang.ts';
+import { KeptLogs } from '../kept-logs/kept-logs.ts';
 import { LogSink } from '../logs/log-relay.ts';
+import { secretValues } from '../logs/secret-mask.ts';
 import { SilentRanks } from '../hook/silent-ranks.ts';
 import { runPreflight } from '../preflight/run-preflight.ts';
 import { cpuMsOfEndedChildren } from '../processes/process-facts.ts';
@@ -49,7 +51,16 @@ export interface RunOptions {
 export async function run({ settings, command, environment: allVariables }: RunOptions): Promise<number> {
   const stdout = new LogSink(process.stdout);
   const stderr = new LogSink(process.stderr);
-  const logLine = (sentence: string): void => stderr.logLine(sentence);
+  const logLine = (sentence: string): void => {
+    stderr.logLine(sentence);
+    kept.writeSentence(sentence);
+  };
+  const kept: KeptLogs = new KeptLogs({ settings, environment: allVariables, logLine });
+  const secrets = secretValues({
+    environment: allVariables,
+    variables: [...settings.secretVariables, POD_ENV.bucketKey],
+    directory: POD_PATHS.secrets,
+  });
   // Distinguishes this process from an earlier one in the same pod.
   const bootId = randomUUID();
   /** Resolves with a verdict that does not come from the ranks. */
@@ -80,8 +91,9 @@ export async function run({ settings, command, environment: allVariables }: RunO
     onEndRanks: (message) => ranks.gang?.kill(endedByOrder(message)),
     onSaveWanted: (wanted) => saves.receive(wanted),
   });
-  const newGang = (assignment: RankAssignment): Gang =>
-    new Gang({
+  const newGang = (assignment: RankAssignment): Gang => {
+    kept.begin(assignment);
+    return new Gang({
       settings,
       own: { ...assignment, ranks: ranksOf(assignment) },
       bootId,
@@ -89,6 +101,7 @@ export async function run({ settings, command, environment: allVariables }: RunO
       environment: { ...environment, ...placesOf(assignment, settings) },
       stdout,
       stderr,
+      output: { secrets, onOutput: (from, stream, chunk) => kept.write(from, stream, chunk) },
       onFact: (rank, fact) =>
         fact.kind === 'stacks' ? stacks.receive(rank, fact) : reporter.facts.receive(rank, fact),
       onRankEnd: () => reporter.rankEnded(),
@@ -97,6 +110,7 @@ export async function run({ settings, command, environment: allVariables }: RunO
         reporter.facts.receiveLine(rank, line);
       },
     });
+  };
 
   const { verdict, cause } = await live({
     settings,
@@ -120,7 +134,7 @@ export async function run({ settings, command, environment: allVariables }: RunO
   if (verdict.kind === 'fenced') await reporter.abandon();
   else await reporter.end(cause, LAST_WORD_MS);
   logLine(`${verdict.message}; exit ${verdict.exitCode} (${verdict.kind}).`);
-  await Promise.all([stdout.drain(DRAIN_MS), stderr.drain(DRAIN_MS)]);
+  await Promise.all([stdout.drain(DRAIN_MS), stderr.drain(DRAIN_MS), kept.end()]);
   return verdict.exitCode;
 }
 

@@ -1,6 +1,7 @@
 import {
   BucketAccess,
   DEFAULT_PREFLIGHT,
+  KeptLogBounds,
   POD_ENV,
   POD_PATHS,
   PREFLIGHT_LEVELS,
@@ -61,6 +62,8 @@ const Environment = z.object({
   [POD_ENV.tokenFile]: text.default(POD_PATHS.token),
   [POD_ENV.checkpointMount]: text.default(POD_PATHS.checkpoints),
   ...BucketVariables.shape,
+  [POD_ENV.keptLogs]: text.transform(toKeptLogs).optional(),
+  [POD_ENV.secretVariables]: z.string().default(''),
   [POD_ENV.gracePeriodSeconds]: integer(0, 86_400).default(DEFAULT_GRACE_SECONDS),
   [POD_ENV.preflight]: z.enum(Object.keys(PREFLIGHT_LEVELS) as [PreflightLevel, ...PreflightLevel[]]).default('Off'),
   [POD_ENV.preflightTimeoutSeconds]: integer(1, 600).default(DEFAULT_PREFLIGHT.timeoutSeconds),
@@ -89,6 +92,10 @@ export interface Settings {
   readonly checkpointMount: string;
   /** undefined: checkpoints stay where they are saved. */
   readonly bucket: BucketSettings | undefined;
+  /** How much of the ranks' logs is kept beside the checkpoints; undefined: nothing. */
+  readonly keptLogs: KeptLogBounds | undefined;
+  /** Names of variables whose values are from Secrets. */
+  readonly secretVariables: readonly string[];
   /** Preflight before the first rank, once every pod of the gang has started. */
   readonly preflight: { readonly level: PreflightLevel; readonly timeoutMs: number };
   readonly patienceMs: number;
@@ -130,6 +137,8 @@ export function parseSettings(environment: Readonly<Record<string, string | unde
       tokenFile: env[POD_ENV.tokenFile],
       checkpointMount: env[POD_ENV.checkpointMount],
       bucket: bucketOf(env),
+      keptLogs: env[POD_ENV.keptLogs],
+      secretVariables: env[POD_ENV.secretVariables].split(',').filter((name) => name !== ''),
       preflight: { level: env[POD_ENV.preflight], timeoutMs: env[POD_ENV.preflightTimeoutSeconds] * 1000 },
       patienceMs: env[LAUNCHER_ENV.patienceSeconds] * 1000,
       firstContactMs: env[LAUNCHER_ENV.firstContactSeconds] * 1000,
@@ -161,6 +170,15 @@ function toBucket(value: string, context: z.RefinementCtx): BucketAccess {
   } catch {
     context.addIssue({ code: 'custom', message: 'is no bucket' });
     return z.NEVER;
+  }
+}
+
+/** Logs are no reason to start no rank: what cannot be understood, such as bounds of a later release, keeps nothing. */
+function toKeptLogs(value: string): KeptLogBounds | undefined {
+  try {
+    return KeptLogBounds.parse(JSON.parse(value));
+  } catch {
+    return undefined;
   }
 }
 

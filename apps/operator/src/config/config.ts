@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { DisruptionNoticeRule, MAX_NOTICE_RULES, ObjectName } from '@coxswain/api-types';
+import { DisruptionNoticeRule, KeptLogBounds, MAX_NOTICE_RULES, ObjectName } from '@coxswain/api-types';
 import { HEALTH_SETTINGS } from '@coxswain/health';
 import { MeasuredGpus } from '@coxswain/job-planning';
 import { EVERY_ADDRESS, listenHostOf, urlHostOf } from '@coxswain/kube';
@@ -62,6 +62,8 @@ const measuredGpus = json(
   '{}',
   'object of profiles by type of GPU, such as {"h100":{"name":"ours","factors":[…]}}',
 ).pipe(MeasuredGpus);
+
+const keptLogs = json('{}', 'object of bounds such as {"rankBytes":16777216}').pipe(KeptLogBounds);
 
 /** Every variable that the operator reads, with its default and meaning. */
 const Environment = z.object({
@@ -141,6 +143,9 @@ const Environment = z.object({
     .describe(
       'Number of the user as whom ranks run where their runtime leaves it open, with a home of its own. Unset: the image’s own user.',
     ),
+  COXSWAIN_KEPT_LOGS: keptLogs.describe(
+    'How much of the ranks’ logs is kept beside the checkpoints, as a JSON object: rankBytes (0: no logs are kept), jobBytes, projectBytes.',
+  ),
   COXSWAIN_HEALTH_LISTEN_HOST: listenHost,
   COXSWAIN_HEALTH_LISTEN_PORT: port.default(8081),
   COXSWAIN_METRICS_LISTEN_HOST: listenHost,
@@ -286,7 +291,11 @@ export interface Config {
     readonly idleMs: number;
     readonly healthTraceDirectory: string | undefined;
   };
-  readonly pods: { readonly launcherImage: string; readonly user: number | undefined };
+  readonly pods: {
+    readonly launcherImage: string;
+    readonly user: number | undefined;
+    readonly keptLogs: KeptLogBounds;
+  };
   readonly health: { readonly listenHost: string; readonly listenPort: number };
   readonly metrics: {
     readonly listenHost: string;
@@ -371,6 +380,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     pods: {
       launcherImage: env.COXSWAIN_LAUNCHER_IMAGE,
       user: env.COXSWAIN_POD_USER,
+      keptLogs: env.COXSWAIN_KEPT_LOGS,
     },
     health: { listenHost: env.COXSWAIN_HEALTH_LISTEN_HOST, listenPort: env.COXSWAIN_HEALTH_LISTEN_PORT },
     metrics: {

@@ -1,5 +1,6 @@
 import {
   GPU_RESOURCE,
+  KeptLogBounds,
   LABELS,
   POD_ENV,
   RANK_ENV,
@@ -20,6 +21,7 @@ const context: PodContext = {
   reportUrls: ['https://a:9443', 'https://b:9443'],
   reportCaPem: 'CA',
   user: undefined,
+  keptLogs: KeptLogBounds.parse({}),
   engine: plainly(['python3', '-m', 'train'], {}),
 };
 const placement = (overrides: Partial<PlacementSpec> = {}): { spec: PlacementSpec } => ({
@@ -107,7 +109,9 @@ describe('a pod of a gang', () => {
   it('carries every variable that a launcher may read', () => {
     const resume = { checkpoint: 'c', step: 20, path: 'tiny/epoch-1/step-20', manifestSha256: 'b'.repeat(64) };
     const bucket = { ...BUCKET, credentialsSecret: 'job-bucket' };
-    const job = { spec: { checkpoint: { bucket }, resources: { gpusPerNode: 4 } } };
+    const secretEnv = [{ name: 'WANDB_API_KEY', secret: 'job-wandb', key: 'key', optional: false }];
+    const engine = { ...aTrainingJob().spec.engine, secretEnv };
+    const job = { spec: { checkpoint: { bucket }, resources: { gpusPerNode: 4 }, engine } };
     const env = podOf({ job, placement: { resume } }).spec.containers[0]?.env.map(({ name }) => name) ?? [];
     // A pod that converts a checkpoint has its order in place of a gang's facts.
     const ofGangs = Object.values(POD_ENV).filter((name) => name !== POD_ENV.conversion);

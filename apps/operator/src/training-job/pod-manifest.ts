@@ -16,6 +16,7 @@ import {
   formatRanks,
   placeOf,
   ranksOfPod,
+  type KeptLogBounds,
   type Placement,
   type SecretFile,
   type SecretVariable,
@@ -40,6 +41,8 @@ export interface PodContext {
   readonly reportCaPem: string;
   /** User ID of containers that the runtime gives none; undefined: the user of the image. */
   readonly user: number | undefined;
+  /** How much of the ranks' logs is kept beside the checkpoints. Absent: nothing. */
+  readonly keptLogs?: KeptLogBounds;
   /** As the engine's adapter rendered it. */
   readonly engine: RenderedEngine;
   readonly name: string;
@@ -257,6 +260,7 @@ function environment(
     value(POD_ENV.preflight, preflight.level),
     value(POD_ENV.preflightTimeoutSeconds, String(preflight.timeoutSeconds)),
     ...(job.spec.checkpoint === undefined ? [] : [value(POD_ENV.checkpointMount, POD_PATHS.checkpoints)]),
+    ...keptLogsEnvironment(job, context),
     ...bucketEnvironment(job.spec.checkpoint?.bucket),
   ];
   const names = new Set(written.map((entry) => entry['name']));
@@ -274,6 +278,17 @@ function environment(
   const users = Object.entries(wanted).filter(([name]) => !names.has(name) && !name.startsWith('COXSWAIN_'));
   const secrets = (job.spec.engine.secretEnv ?? []).map(secretVariable);
   return [...users.map(([name, text]) => value(name, literally(text))), ...secrets, ...written];
+}
+
+/** What a launcher needs to keep logs beside the checkpoints, and to mask the values of Secrets in all logs. */
+function keptLogsEnvironment({ spec }: TrainingJob, { keptLogs }: PodContext): readonly Record<string, unknown>[] {
+  const { secretEnv = [] } = spec.engine;
+  const isKept = spec.checkpoint !== undefined && keptLogs !== undefined && keptLogs.rankBytes > 0;
+  const secrets = secretEnv.map(({ name }) => name).join(',');
+  return [
+    ...(isKept ? [{ name: POD_ENV.keptLogs, value: JSON.stringify(keptLogs) }] : []),
+    ...(secrets === '' ? [] : [{ name: POD_ENV.secretVariables, value: secrets }]),
+  ];
 }
 
 /** How a launcher reaches the bucket. The kubelet reads the credentials. */

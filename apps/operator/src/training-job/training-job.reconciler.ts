@@ -46,7 +46,7 @@ export interface ReconcilerOptions {
   readonly scheduler: ClusterScheduler;
   readonly clock: { now(): Date; monotonicMs(): number };
   /** Settings that all pods of the cluster share. */
-  readonly pods: () => Pick<PodContext, 'launcherImage' | 'reportUrls' | 'reportCaPem' | 'user'>;
+  readonly pods: () => Pick<PodContext, 'launcherImage' | 'reportUrls' | 'reportCaPem' | 'user' | 'keptLogs'>;
   readonly leaderTerm: JobView['leaderTerm'];
   readonly priorityClasses?: JobView['priorityClasses'];
   readonly progressOf: JobView['progressOf'];

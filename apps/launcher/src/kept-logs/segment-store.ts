@@ -1,0 +1,114 @@
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { CheckpointStore } from '@coxswain/checkpoint-store';
+
+/** How segments get into storage. Each path is begun once and has one writer. */
+export interface SegmentStore {
+  readonly isRemote: boolean;
+  /** Adds bytes to a segment, which need not survive a loss of the node before `save`. */
+  append(path: string, bytes: Buffer): Promise<void>;
+  /** What was added survives a loss of the node. */
+  save(): Promise<void>;
+  /** The segment gets no more bytes. */
+  seal(path: string): Promise<void>;
+  /** Sizes of the files below a folder. */
+  list(folder: string): Promise<readonly { readonly path: string; readonly bytes: number }[]>;
+  remove(paths: readonly string[]): Promise<void>;
+}
+
+/** Segments of a directory: what is appended can be read at once by other pods that mount the claim. */
+export class DirectorySegments implements SegmentStore {
+  readonly isRemote = false;
+  readonly #store: CheckpointStore;
+  readonly #open = new Map<string, FileHandle>();
+  readonly #unsaved = new Set<string>();
+
+  constructor(store: CheckpointStore) {
+    this.#store = store;
+  }
+
+  async append(path: string, bytes: Buffer): Promise<void> {
+    const file = this.#open.get(path) ?? (await this.#begin(path));
+    this.#unsaved.add(path);
+    await file.appendFile(bytes);
+  }
+
+  async save(): Promise<void> {
+    for (const path of this.#unsaved) {
+      this.#unsaved.delete(path);
+      await this.#open.get(path)?.datasync();
+    }
+  }
+
+  async seal(path: string): Promise<void> {
+    const file = this.#open.get(path);
+    this.#open.delete(path);
+    this.#unsaved.delete(path);
+    if (file === undefined) return;
+    try {
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+  }
+
+  list(folder: string): ReturnType<SegmentStore['list']> {
+    return this.#store.list(folder);
+  }
+
+  remove(paths: readonly string[]): Promise<void> {
+    return this.#store.remove(paths);
+  }
+
+  async #begin(path: string): Promise<FileHandle> {
+    const target = join(this.#store.location, path);
+    await mkdir(dirname(target), { recursive: true });
+    const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+    const file = await open(target, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, 0o640);
+    this.#open.set(path, file);
+    return file;
+  }
+}
+
+/** Segments of a bucket: objects cannot grow, so a segment is in memory until it is full, and is uploaded whole when it is saved. */
+export class BucketSegments implements SegmentStore {
+  readonly isRemote = true;
+  readonly #store: CheckpointStore;
+  readonly #growing = new Map<string, Buffer[]>();
+  readonly #unsaved = new Set<string>();
+
+  constructor(store: CheckpointStore) {
+    this.#store = store;
+  }
+
+  append(path: string, bytes: Buffer): Promise<void> {
+    const buffers = this.#growing.get(path) ?? [];
+    this.#growing.set(path, buffers);
+    buffers.push(bytes);
+    this.#unsaved.add(path);
+    return Promise.resolve();
+  }
+
+  async save(): Promise<void> {
+    for (const path of this.#unsaved) await this.#upload(path);
+  }
+
+  async seal(path: string): Promise<void> {
+    if (this.#unsaved.has(path)) await this.#upload(path);
+    this.#growing.delete(path);
+  }
+
+  list(folder: string): ReturnType<SegmentStore['list']> {
+    return this.#store.list(folder);
+  }
+
+  remove(paths: readonly string[]): Promise<void> {
+    return this.#store.remove(paths);
+  }
+
+  async #upload(path: string): Promise<void> {
+    await this.#store.write(path, this.#growing.get(path) ?? []);
+    this.#unsaved.delete(path);
+  }
+}

@@ -1,0 +1,48 @@
+import { KeptLogBounds, POD_ENV, type TrainingJob } from '@coxswain/api-types';
+import { aTrainingJob } from '@coxswain/api-types/testing';
+import { plainly } from '@coxswain/engines';
+import { type PodContext, toPod } from './pod-manifest.ts';
+
+const CONTEXT: PodContext = {
+  name: 'tiny-gpt-e2-0',
+  launcherImage: 'coxswain/launcher:dev',
+  reportUrls: ['https://a:9443'],
+  reportCaPem: 'CA',
+  user: undefined,
+  engine: plainly(['python3'], {}),
+  keptLogs: KeptLogBounds.parse({}),
+};
+
+function envOf(spec: Partial<TrainingJob['spec']>, context = CONTEXT): Readonly<Record<string, string | undefined>> {
+  const job = aTrainingJob({ spec });
+  const layout = { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 1 };
+  const gang = { jobName: 'tiny-gpt', jobUid: job.metadata.uid, epoch: 2, worldSize: 1, ranksPerPod: 1 };
+  const pod = toPod({ job, placement: { spec: { ...gang, layout, nodes: ['a'] } } }, 0, context) as unknown as {
+    readonly spec: { readonly containers: readonly { readonly env: readonly { name: string; value?: string }[] }[] };
+  };
+  return Object.fromEntries((pod.spec.containers[0]?.env ?? []).map(({ name, value }) => [name, value]));
+}
+
+describe('a pod', () => {
+  const secretEnv = [
+    { name: 'HF', secret: 'job-hf', key: 'token', optional: false },
+    { name: 'WANDB', secret: 'job-wandb', key: 'key', optional: false },
+  ];
+
+  it('keeps logs beside its checkpoints', () => {
+    expect(JSON.parse(envOf({})[POD_ENV.keptLogs] ?? '')).toEqual(CONTEXT.keptLogs);
+  });
+
+  it.each([
+    ['of a job without checkpoints', { checkpoint: undefined }, CONTEXT],
+    ['where an administrator wants none', {}, { ...CONTEXT, keptLogs: KeptLogBounds.parse({ rankBytes: 0 }) }],
+  ])('%s keeps none', (_which, spec, context) => {
+    expect(envOf(spec, context)).not.toHaveProperty(POD_ENV.keptLogs);
+  });
+
+  it('knows the variables whose values are masked in its logs', () => {
+    const engine = { ...aTrainingJob().spec.engine, secretEnv };
+    expect(envOf({ engine })[POD_ENV.secretVariables]).toBe('HF,WANDB');
+    expect(envOf({})).not.toHaveProperty(POD_ENV.secretVariables);
+  });
+});
