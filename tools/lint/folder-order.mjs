@@ -106,9 +106,10 @@ export const FOLDER_ORDER = {
     'conversion',
     'retention',
     'verification',
-    // what pods of all three have in common
-    'worker-pods',
     'ingest',
+    'kept-logs',
+    // what pods of all have in common
+    'worker-pods',
     'fabric',
     'quarantine',
     // follows the queues of others

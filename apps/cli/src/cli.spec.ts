@@ -503,6 +503,17 @@ describe('reading', () => {
       /^\u001b\[31mred\u001b\[0m\n$/,
     ],
     [
+      'logs of all ranks are asked for by time and text',
+      ['logs', 'tiny-gpt', '--all-ranks', '--since', '2026-01-31T12:00:00Z', '--grep', 'NCCL WARN'],
+      {
+        ...FOUND,
+        [`GET ${JOB}/logs?allRanks=true&since=2026-01-31T12%3A00%3A00.000Z&grep=NCCL+WARN`]: {
+          text: '[rank 3] NCCL WARN x\n',
+        },
+      },
+      /^\[rank 3\] NCCL WARN x\n$/,
+    ],
+    [
       'logs follow when asked to',
       ['logs', 'tiny-gpt', '-f'],
       { ...FOUND, [`GET ${JOB}/logs?rank=0&follow=true`]: { stream: 'one\ntwo\n', end: 'clean' } },

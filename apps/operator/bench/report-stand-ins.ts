@@ -14,6 +14,7 @@ export const RANKS_PER_POD = 8;
 export function answerOf(question: IngestQuestion): IngestAnswer {
   if (question.kind === 'recordCheckpoint') return 'recorded';
   if (question.kind === 'rosterOf') return aRoster();
+  if (question.kind === 'openKeptLogs') return undefined;
   return question.kind === 'isKnownPod' ? true : aPodOfTheGang(question.pod.name);
 }
 

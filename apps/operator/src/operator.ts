@@ -198,6 +198,7 @@ class RunningOperator implements Operator {
       log,
       metrics,
       store: this.#store,
+      keptLogs: this.#checkpoints.keptLogs,
       term: () => this.#leadership.workingTerm(),
       currentLeader: () => this.#leadership.currentLeader(),
       termLeftMs: () => this.#leadership.leftMs(),

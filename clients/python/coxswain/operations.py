@@ -298,21 +298,27 @@ def job_streams_logs(
     job_id: str,
     *,
     rank: int | None = None,
+    all_ranks: str | None = None,
     attempt: int | None = None,
     tail_lines: int | None = None,
+    since: str | None = None,
+    grep: str | None = None,
     follow: str | None = None,
 ) -> Request[str]:
-    """The log of the pod that holds a rank, or what its attempt recorded where the pod is gone; 64 MiB unless it is followed.
+    """The log of the pod that holds a rank, or of all pods; where a pod is gone, what was kept of it or what its attempt recorded; 64 MiB unless it is followed.
 
     rank: Whose log.
+    all_ranks: The logs of all ranks, in place of one.
     attempt: Number of the attempt. Absent: the newest attempt that was placed.
     tail_lines: Absent: the whole log.
+    since: Only lines that were written since then.
+    grep: Only lines that contain this text.
     follow: Whether the answer goes on as the log grows.
     """
     return Request(
         method="GET",
         path=f"/v1/projects/{quote(project)}/jobs/{quote(job_id)}/logs",
-        query={"rank": rank, "attempt": attempt, "tailLines": tail_lines, "follow": follow},
+        query={"rank": rank, "allRanks": all_ranks, "attempt": attempt, "tailLines": tail_lines, "since": since, "grep": grep, "follow": follow},
         answer="text",
     )
 

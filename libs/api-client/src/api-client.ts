@@ -502,14 +502,18 @@ export class ApiClient {
   async logs(
     reference: JobReference,
     options: {
-      readonly rank: number;
+      readonly rank?: number | undefined;
+      readonly allRanks?: boolean;
       readonly attempt?: number | undefined;
       readonly tailLines?: number | undefined;
+      readonly since?: string | undefined;
+      readonly grep?: string | undefined;
       readonly follow?: boolean;
     },
   ): Promise<AsyncIterable<Uint8Array>> {
-    const { rank, attempt, tailLines, follow } = options;
-    const query = search({ rank, attempt, tailLines, follow: follow === true ? true : undefined });
+    const { rank, attempt, tailLines, since, grep } = options;
+    const [allRanks, follow] = [options.allRanks, options.follow].map((is) => (is === true ? true : undefined));
+    const query = search({ rank, allRanks, attempt, tailLines, since, grep, follow });
     return this.#stream(`${jobPath(reference)}/logs${query}`, { headers: { accept: 'text/plain' } });
   }
 

@@ -144,7 +144,7 @@ export {
   recordedLocation,
 } from './checkpoint-location.ts';
 export { KeptLogBounds } from './kept-log-bounds.ts';
-export { KeptLogsAnswer, KeptLogsQuestion, READ_LOGS } from './kept-logs.ts';
+export { KEPT_LOGS_PATH, KeptLogsAnswer, KeptLogsPod, KeptLogsQuestion, READ_LOGS } from './kept-logs.ts';
 export {
   CheckpointResourceSpec,
   CheckpointResourceStatus,

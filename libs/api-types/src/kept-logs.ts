@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+/** Where the operator is asked for kept logs, on the port of its launchers. */
+export const KEPT_LOGS_PATH = '/v1/kept-logs';
 /** The subcommand of the launcher that reads kept logs. */
 export const READ_LOGS = 'read-logs';
 
@@ -20,6 +22,15 @@ export const KeptLogsQuestion = z.strictObject({
   maxBytes: z.int().min(1),
 });
 export type KeptLogsQuestion = z.infer<typeof KeptLogsQuestion>;
+
+/** The pod that answers. Its log has a `KeptLogsAnswer`, then the lines. */
+export const KeptLogsPod = z.object({
+  namespace: z.string().max(253),
+  name: z.string().max(253),
+  /** Owner of the pod. */
+  jobUid: z.string().max(64),
+});
+export type KeptLogsPod = z.infer<typeof KeptLogsPod>;
 
 /** First line that such a pod writes; lines of the log follow. */
 export const KeptLogsAnswer = z.object({

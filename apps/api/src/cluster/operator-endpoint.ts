@@ -7,6 +7,8 @@ import { z } from 'zod';
 import type { Config } from '../config/config.ts';
 
 const MAX_REFUSAL_CHARACTERS = 16_384;
+/** An operator waits 8 s for its launchers. */
+const WITHIN_MS = 15_000;
 
 /** A request to one replica of the operator. `target` names the replica; aborting `signal` ends the request. */
 export interface OperatorRequest {
@@ -58,4 +60,55 @@ export async function refusalOf(response: IncomingMessage): Promise<OperatorRefu
   } catch {
     return {};
   }
+}
+
+/** What the leading operator answered, or why it did not. */
+export type OperatorAnswer<Answer> =
+  | { readonly kind: 'answered'; readonly value: Answer }
+  | (Pick<OperatorRefusal, 'title' | 'againInMs'> & { readonly kind: 'refused'; readonly status: number })
+  /** None of the operator's replicas answers, or none leads. */
+  | { readonly kind: 'unreachable'; readonly why: string };
+
+/** Asks one replica after the other, and the leader as soon as one names it. `read` throws if the answer is something else. */
+export async function askOperator<Answer>(
+  operator: Config['operator'],
+  { path, query }: { readonly path: string; readonly query: Readonly<Record<string, string>> },
+  signal: AbortSignal,
+  read: (response: IncomingMessage) => Promise<Answer>,
+): Promise<OperatorAnswer<Answer>> {
+  const until = AbortSignal.any([signal, AbortSignal.timeout(WITHIN_MS)]);
+  const urls = [...operator.seriesUrls];
+  const asked = new Set<string>();
+  let why = 'no address of it is configured (COXSWAIN_OPERATOR_SERIES_URLS)';
+  for (let url = urls.shift(); url !== undefined && !until.aborted; url = urls.shift()) {
+    if (asked.has(url)) continue;
+    asked.add(url);
+    try {
+      const target = new URL(path, url);
+      for (const [name, value] of Object.entries(query)) target.searchParams.set(name, value);
+      const accept = 'application/json';
+      const response = await requestOperator(operator, { method: 'POST', target, accept, signal: until });
+      if (response.statusCode === 200) return { kind: 'answered', value: await read(response) };
+      const { title, againInMs, leaderUrl } = await refusalOf(response);
+      const status = response.statusCode ?? 0;
+      if (status !== 503) return { kind: 'refused', status, title, againInMs };
+      if (leaderUrl !== undefined) urls.unshift(leaderUrl);
+      why = title ?? 'it is not ready';
+    } catch (error) {
+      why = (error as Error).message;
+    }
+  }
+  return { kind: 'unreachable', why };
+}
+
+/** The bytes of an answer. Throws if it has more. */
+export async function bytesOf(response: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw new Error(`its answer is longer than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }

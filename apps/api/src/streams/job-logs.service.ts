@@ -18,24 +18,41 @@ import type { JobRow } from '../jobs/job-row.ts';
 import { type JobAddress, JobsService } from '../jobs/jobs.service.ts';
 import { afterWaiting } from '../limits/request-cpu.ts';
 import { recordedPlacement } from '../jobs/recorded-placement.ts';
+import { KeptLogsService } from './kept-logs.service.ts';
+import { concatenated, grepLines, lastLines, mergedLines } from './log-lines.ts';
 import { recordedEnd } from './recorded-end.ts';
 
 /** Which log, and how much of it. */
 export interface LogRequest {
   readonly rank: number;
+  /** Every rank of the attempt, in place of the one. */
+  readonly allRanks: boolean;
+  /** Lines since then. */
+  readonly since?: string | undefined;
+  /** Lines that contain this text. */
+  readonly grep?: string | undefined;
   /** Absent: the newest that was placed. */
   readonly attempt?: number | undefined;
   readonly tailLines?: number | undefined;
   readonly follow: boolean;
+  /** Only the headers are wanted: no pod is started for them. */
+  readonly isHead: boolean;
 }
 
+/** Most pods whose logs are followed at the same time. */
+const MAX_FOLLOWED_PODS = 32;
+/** Most pods of an attempt. */
+const MAX_PODS = 32_768;
 /** Most bytes of a log that is not followed: what a kubelet keeps of one, several times over. */
 const MAX_LOG_BYTES = 67_108_864;
 
+type LogBody = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
 /** A log, or what an attempt recorded in its place. */
 export interface OpenedLog {
-  readonly source: 'pod' | 'attempt';
-  readonly body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  /** `kept`: beside the checkpoints. */
+  readonly source: 'pod' | 'kept' | 'attempt';
+  readonly body: LogBody;
 }
 
 /** Logs of a job's pods, through the Kubernetes API: ours never talks to pods. */
@@ -44,27 +61,30 @@ export class JobLogsService {
   readonly #cluster: Cluster;
   readonly #kube: KubeClient;
   readonly #jobs: JobsService;
+  readonly #kept: Pick<KeptLogsService, 'open'>;
 
   constructor(
     @Inject(CLUSTER) cluster: Cluster,
     @Inject(KUBE) kube: KubeClient,
     @Inject(JobsService) jobs: JobsService,
+    @Inject(KeptLogsService) kept: Pick<KeptLogsService, 'open'>,
   ) {
+    this.#kept = kept;
     this.#cluster = cluster;
     this.#kube = kube;
     this.#jobs = jobs;
   }
 
   /**
-   * The log of the pod that holds the rank, in that attempt or the newest one; where the pod is gone, what the attempt recorded of its end. NOT_FOUND when
-   * there is neither, with since when.
+   * The log of the pod that holds the rank, in that attempt or the newest one, or those of all pods; where a pod is gone, what is kept beside the checkpoints; else
+   * what the attempt recorded of its end. NOT_FOUND when there is none of it, with since when.
    */
   async open(
     principal: Principal,
     address: JobAddress,
     request: LogRequest & { readonly signal: AbortSignal },
   ): Promise<OpenedLog> {
-    const { rank } = request;
+    const { rank, allRanks } = request;
     const { row, recorded, attempt } = await this.#jobs.reading(principal, address, async (sql, job) => {
       const placed = await recordedPlacement(sql, this.#cluster, job, request.attempt);
       return {
@@ -73,35 +93,76 @@ export class JobLogsService {
         attempt: placed?.attempt ?? (await this.#attempt(sql, job, request.attempt)),
       };
     });
-    const podIndex = recorded === undefined ? undefined : podIndexOf(recorded.spec, rank);
+    const podIndex = recorded === undefined || allRanks ? undefined : podIndexOf(recorded.spec, rank);
+    const of: LogOf = { row, attempt, request };
     try {
-      if (podIndex === undefined) return inPlaceOfLog(attempt, rank);
-      const pod = await this.#pod({ namespace: row.namespace, uid: row.uid ?? '', epoch: attempt.epoch, podIndex });
-      if (pod === undefined) return inPlaceOfLog(attempt, rank);
-      const opening = this.#kube.requestStream(`${podPath(row.namespace, pod)}/log`, {
-        query: {
-          container: CONTAINERS.trainer,
-          tailLines: request.tailLines,
-          follow: request.follow,
-          limitBytes: request.follow ? undefined : MAX_LOG_BYTES,
-        },
-        signal: request.signal,
-        accept: '*/*',
-      });
-      const { body } = await afterWaiting(opening);
-      return { source: 'pod', body };
+      if (recorded === undefined) return await this.#gone(of);
+      const pods = await this.#pods(of, podIndex);
+      const podCount = allRanks ? recorded.spec.nodes.length : 1;
+      if (pods.length === podCount) return await this.#living(of, pods);
+      return await this.#gone(of, { present: pods, podCount });
     } catch (error) {
-      if (isNotFound(error)) return inPlaceOfLog(attempt, rank);
-      if (isRetryable(error))
-        throw new DomainError('UNAVAILABLE', 'the cluster does not answer at the moment; try again in a second');
-      if (isUnauthorizedVerb(error)) {
-        const detail = `the API may not read pods in namespace "${row.namespace}"; an administrator can add it to api.namespaces of the chart`;
-        throw new DomainError('CONFLICT', `the log cannot be read: ${detail}`);
-      }
-      if (error instanceof KubeApiError)
-        throw new DomainError('CONFLICT', `the log cannot be read now: ${sentenceOf(error)}`);
-      throw error;
+      if (isNotFound(error)) return await this.#gone(of);
+      throw refusalOf(error, row);
     }
+  }
+
+  /** Of pods that are there. */
+  async #living({ row, request }: LogOf, pods: readonly string[]): Promise<OpenedLog> {
+    const { tailLines, follow, since, grep, signal } = request;
+    if (follow && pods.length > MAX_FOLLOWED_PODS)
+      throw new DomainError(
+        'CONFLICT',
+        `the attempt has ${pods.length} pods, and at most ${MAX_FOLLOWED_PODS} can be followed at the same time: name a rank, or leave out follow`,
+      );
+    const open = async (pod: string): Promise<AsyncIterable<Uint8Array>> => {
+      const query = {
+        container: CONTAINERS.trainer,
+        // Of chosen lines the last ones are not the chosen of the last ones.
+        tailLines: grep === undefined ? tailLines : undefined,
+        follow,
+        sinceTime: since,
+        limitBytes: follow ? undefined : Math.floor(MAX_LOG_BYTES / pods.length),
+      };
+      const opening = this.#kube.requestStream(`${podPath(row.namespace, pod)}/log`, { query, signal, accept: '*/*' });
+      return (await afterWaiting(opening)).body;
+    };
+    const body =
+      follow && pods.length > 1 ? mergedLines(await Promise.all(pods.map(open))) : await oneAfterTheOther(pods, open);
+    return { source: 'pod', body: chosen(body, request) };
+  }
+
+  /** Of pods of which at least one is gone. */
+  async #gone(of: LogOf, { present = [], podCount = 1 }: PodsThere = {}): Promise<OpenedLog> {
+    const { row, attempt, request } = of;
+    const { rank, allRanks, tailLines, grep, since, signal, isHead } = request;
+    let why = 'the job is not in the cluster';
+    if (row.uid !== null && !isHead) {
+      const kept = await this.#kept.open(
+        {
+          jobUid: row.uid,
+          attempt: attempt.epoch,
+          ...(allRanks ? {} : { rank }),
+          ...(since === undefined ? {} : { sinceMs: Date.parse(since) }),
+          ...(grep === undefined ? {} : { grep }),
+          ...(tailLines === undefined ? {} : { tailLines }),
+          maxBytes: MAX_LOG_BYTES,
+        },
+        signal,
+      );
+      if (kept.kind === 'log') return { source: 'kept', body: kept.body };
+      why = kept.why;
+    }
+    if (present.length > 0) {
+      const gone = podCount - present.length;
+      const { body } = await this.#living(of, present);
+      const head = `# ${gone} of ${podCount} pods of attempt ${attempt.epoch} ${gone === 1 ? 'is' : 'are'} gone. A kept log is not shown: ${why}.\n`;
+      return {
+        source: 'pod',
+        body: concatenated([[Buffer.from(head)], body].map((part) => () => Promise.resolve(part))),
+      };
+    }
+    return { source: 'attempt', body: [Buffer.from(recordedEnd(attempt, rank, why))] };
   }
 
   /** Of an attempt whose placement is not known. */
@@ -120,21 +181,60 @@ export class JobLogsService {
     throw new DomainError('NOT_FOUND', detail);
   }
 
-  /** By labels, not by name: labels say whose a pod is. */
-  async #pod(wanted: { namespace: string; uid: string; epoch: number; podIndex: number }): Promise<string | undefined> {
+  /** Names in the order of their ranks. By labels, not by name: labels say whose a pod is. */
+  async #pods({ row, attempt }: LogOf, podIndex: number | undefined): Promise<readonly string[]> {
     const labelSelector = [
-      `${LABELS.jobUid}=${wanted.uid}`,
-      `${LABELS.epoch}=${wanted.epoch}`,
-      `${LABELS.podIndex}=${wanted.podIndex}`,
+      `${LABELS.jobUid}=${row.uid ?? ''}`,
+      `${LABELS.epoch}=${attempt.epoch}`,
+      ...(podIndex === undefined ? [] : [`${LABELS.podIndex}=${podIndex}`]),
     ].join(',');
-    const collection = resourcePath({ group: '', version: 'v1', plural: 'pods', namespace: wanted.namespace });
-    const pods = await afterWaiting(this.#kube.list<KubeObject>(collection, { labelSelector, limit: 2 }));
-    return pods.items[0]?.metadata.name;
+    const collection = resourcePath({ group: '', version: 'v1', plural: 'pods', namespace: row.namespace });
+    const limit = podIndex === undefined ? MAX_PODS : 2;
+    const { items } = await afterWaiting(this.#kube.list<KubeObject>(collection, { labelSelector, limit }));
+    const byIndex = new Map(items.map(({ metadata }) => [Number(metadata.labels?.[LABELS.podIndex]), metadata.name]));
+    return [...byIndex].sort(([one], [other]) => one - other).map(([, name]) => name);
   }
 }
 
-function inPlaceOfLog(attempt: Attempt, rank: number): OpenedLog {
-  return { source: 'attempt', body: [Buffer.from(recordedEnd(attempt, rank))] };
+/** Names of the pods that are there, of so many. */
+interface PodsThere {
+  readonly present?: readonly string[];
+  readonly podCount?: number;
+}
+
+/** Whose log, and which lines of it. */
+interface LogOf {
+  readonly row: JobRow;
+  readonly attempt: Attempt;
+  readonly request: LogRequest & { readonly signal: AbortSignal };
+}
+
+/** The first is opened at once, so that an error is an answer. */
+async function oneAfterTheOther(
+  pods: readonly string[],
+  open: (pod: string) => Promise<AsyncIterable<Uint8Array>>,
+): Promise<AsyncIterable<Uint8Array>> {
+  const [first = '', ...others] = pods;
+  const body = await open(first);
+  return concatenated([() => Promise.resolve(body), ...others.map((pod) => () => open(pod))]);
+}
+
+function chosen(body: AsyncIterable<Uint8Array>, { grep, tailLines, follow }: LogRequest): AsyncIterable<Uint8Array> {
+  if (grep === undefined) return body;
+  const lines = grepLines(body, grep);
+  return tailLines === undefined || follow ? lines : lastLines(lines, tailLines);
+}
+
+function refusalOf(error: unknown, { namespace }: JobRow): unknown {
+  if (isRetryable(error))
+    return new DomainError('UNAVAILABLE', 'the cluster does not answer at the moment; try again in a second');
+  if (isUnauthorizedVerb(error)) {
+    const detail = `the API may not read pods in namespace "${namespace}"; an administrator can add it to api.namespaces of the chart`;
+    return new DomainError('CONFLICT', `the log cannot be read: ${detail}`);
+  }
+  if (error instanceof KubeApiError)
+    return new DomainError('CONFLICT', `the log cannot be read now: ${sentenceOf(error)}`);
+  return error;
 }
 
 function podIndexOf(placement: PlacementSpec, rank: number): number {

@@ -38,6 +38,7 @@ const LogsQuery = z.strictObject({
     .max(MAX_WORLD_SIZE - 1)
     .default(0)
     .describe('Whose log.'),
+  allRanks: z.stringbool().default(false).describe('The logs of all ranks, in place of one.'),
   attempt: z.coerce
     .number()
     .int()
@@ -46,6 +47,8 @@ const LogsQuery = z.strictObject({
     .optional()
     .describe('Number of the attempt. Absent: the newest attempt that was placed.'),
   tailLines: z.coerce.number().int().min(0).max(100_000).optional().describe('Absent: the whole log.'),
+  since: z.iso.datetime({ offset: true }).optional().describe('Only lines that were written since then.'),
+  grep: z.string().min(1).max(256).optional().describe('Only lines that contain this text.'),
   follow: z.stringbool().default(false).describe('Whether the answer goes on as the log grows.'),
 });
 type LogsQuery = z.infer<typeof LogsQuery>;
@@ -60,8 +63,9 @@ const LAST_EVENT_ID: DescribedHeader = {
 /** Which of the two was answered. */
 const LOG_SOURCE: DescribedHeader = {
   name: 'Coxswain-Log-Source',
-  description: '`pod`: its log. `attempt`: the pod is gone, and this is what the attempt recorded of its end.',
-  schema: z.enum(['pod', 'attempt']),
+  description:
+    '`pod`: its log. `kept`: the pod is gone, and this was kept beside the checkpoints. `attempt`: nothing was, and this is what the attempt recorded of its end.',
+  schema: z.enum(['pod', 'kept', 'attempt']),
 };
 
 const HEADERS_OF_STREAM = {
@@ -135,7 +139,7 @@ export class JobStreamsController {
     status: 200,
     contentType: 'text/plain',
     summary:
-      'The log of the pod that holds a rank, or what its attempt recorded where the pod is gone; 64 MiB unless it is followed',
+      'The log of the pod that holds a rank, or of all pods; where a pod is gone, what was kept of it or what its attempt recorded; 64 MiB unless it is followed',
     headers: [LOG_SOURCE],
     refusals: ['CONFLICT'],
   })
@@ -187,8 +191,8 @@ export class JobStreamsController {
 }
 
 /** A HEAD request waits for no line. */
-function onlyHead({ method }: FastifyRequest, query: LogsQuery): LogsQuery {
-  return method === 'HEAD' ? { ...query, follow: false, tailLines: 0 } : query;
+function onlyHead({ method }: FastifyRequest, query: LogsQuery): LogsQuery & { readonly isHead: boolean } {
+  return method === 'HEAD' ? { ...query, follow: false, tailLines: 0, isHead: true } : { ...query, isHead: false };
 }
 
 function addressOf(request: FastifyRequest): JobAddress {

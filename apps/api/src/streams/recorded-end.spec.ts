@@ -18,7 +18,7 @@ describe('what is left of the log of a rank whose pod is gone', () => {
     [
       'is how its attempt failed, with the last lines',
       failed,
-      '# The pod of rank 3 of attempt 2 is gone, and its log with it: the attempt ended at 2026-01-02T00:00:00Z (Failed, EngineFailed), and pods are removed then. What it recorded of its end:\n# Of run 2:\nRank 1 on node-a exited with 1\nTraceback\n',
+      '# The pod of rank 3 of attempt 2 is gone, and its log with it: the attempt ended at 2026-01-02T00:00:00Z (Failed, EngineFailed), and pods are removed then. A kept log is not shown: nothing of it is kept. What it recorded of its end:\n# Of run 2:\nRank 1 on node-a exited with 1\nTraceback\n',
     ],
     [
       'is how each of its runs failed',
@@ -34,7 +34,7 @@ describe('what is left of the log of a rank whose pod is gone', () => {
     ['steers no terminal', { ...failed, message: '\u001b]0;title\u0007\u001b[31mred\u001b[0m' }, '# Of run 2:\nred\n'],
     ['is bounded', { ...failed, message: 'x'.repeat(20_000) }, `${'x'.repeat(8_191)}…\n`],
   ])('%s', (_sentence, attempt, want) => {
-    const text = recordedEnd(anAttempt(attempt), 3);
+    const text = recordedEnd(anAttempt(attempt), 3, 'nothing of it is kept');
     expect(text.slice(-want.length)).toBe(want);
     expect(text).toMatch(/^# The pod of rank 3 of attempt 2 is gone/);
   });
@@ -43,7 +43,7 @@ describe('what is left of the log of a rank whose pod is gone', () => {
     [
       'of an attempt that nothing failed of',
       { ...failed, outcome: 'Suspended', reason: 'SuspendRequested', message: undefined },
-      /ended at 2026-01-02T00:00:00Z \(Suspended, SuspendRequested\), and pods are removed then; it recorded no last lines/,
+      /ended at 2026-01-02T00:00:00Z \(Suspended, SuspendRequested\), and pods are removed then. A kept log is not shown: nothing of it is kept; it recorded no last lines/,
     ],
     [
       'of an attempt that has not ended',
@@ -53,7 +53,7 @@ describe('what is left of the log of a rank whose pod is gone', () => {
   ])('is nothing %s, which is said', (_which, attempt, want) => {
     const { message: _none, ...rest } = anAttempt(attempt);
     const of = attempt.message === undefined ? rest : anAttempt(attempt);
-    expect(codeOf(() => recordedEnd(of, 3))).toBe('NOT_FOUND');
-    expect(() => recordedEnd(of, 3)).toThrow(want);
+    expect(codeOf(() => recordedEnd(of, 3, 'nothing of it is kept'))).toBe('NOT_FOUND');
+    expect(() => recordedEnd(of, 3, 'nothing of it is kept')).toThrow(want);
   });
 });

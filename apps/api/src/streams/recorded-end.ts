@@ -11,8 +11,8 @@ import { safeText } from '@coxswain/safe-text';
 /** Longest text of one run. */
 const MAX_RECORDED_CHARACTERS = 8_192;
 
-/** What was recorded in place of the log of a rank, in words that say so. NOT_FOUND, with since when, where nothing was. */
-export function recordedEnd(attempt: Attempt, rank: number): string {
+/** What was recorded in place of the log of a rank, in words that say so. `why`: why no kept log is shown. NOT_FOUND, with since when, where nothing was. */
+export function recordedEnd(attempt: Attempt, rank: number, why: string): string {
   const which = `the pod of rank ${rank} of attempt ${attempt.epoch}`;
   if (attempt.endedAt === undefined) {
     throw new DomainError(
@@ -21,11 +21,10 @@ export function recordedEnd(attempt: Attempt, rank: number): string {
     );
   }
   const how = [attempt.outcome, attempt.reason].filter((word) => word !== undefined).join(', ');
-  const gone = `${which} is gone, and its log with it: the attempt ended at ${attempt.endedAt}${how === '' ? '' : ` (${how})`}, and pods are removed then`;
+  const gone = `${which} is gone, and its log with it: the attempt ended at ${attempt.endedAt}${how === '' ? '' : ` (${how})`}, and pods are removed then. A kept log is not shown: ${why}`;
   const runs = runsOf(attempt);
   if (runs.length === 0) {
-    const instead =
-      'it recorded no last lines, as none of its ranks failed; have logs collected in the cluster to keep them';
+    const instead = 'it recorded no last lines, as none of its ranks failed';
     throw new DomainError('NOT_FOUND', `${gone}; ${instead}`);
   }
   const texts = runs.map(

@@ -1,7 +1,7 @@
 import { JOB_ORDERS, type JobOrder, type JobSummary, type StepPoint, type WhoAmI } from '@coxswain/api-types';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { gpusText } from './job-check-text.ts';
-import { LogText } from './log-text.ts';
+import { addLogsCommand } from './logs-command.ts';
 import { columns } from '../output/output.ts';
 import { eventLine, jobDetails, jobTable } from './job-tables.ts';
 import { checkpointTable } from '../checkpoints/catalogue-tables.ts';
@@ -93,34 +93,7 @@ export function addReadingCommands(program: Command, session: Session): void {
       session.show(await project.api.checkpoints((await project.find(name)).at), ({ items }) => checkpointTable(items));
     });
 
-  program
-    .command('logs <job>')
-    .description(
-      'print the log of the pod that runs a rank; if the pod is gone, the last lines that the attempt recorded',
-    )
-    .option('--rank <rank>', 'global rank', wholeNumber, 0)
-    .option('--attempt <number>', 'attempt to read, as `coxswain get` lists them (default: the newest)', wholeNumber)
-    .option('--tail <lines>', 'print only the last lines', wholeNumber)
-    .option('-f, --follow', 'keep printing as the log grows')
-    .option('--raw', 'print the bytes unchanged, control sequences included')
-    .action(
-      async (name: string, options: { rank: number; attempt?: number; tail?: number; follow?: true; raw?: true }) => {
-        const project = await session.open();
-        const { at } = await project.find(name);
-        const log = await project.api.logs(at, {
-          rank: options.rank,
-          attempt: options.attempt,
-          follow: options.follow === true,
-          tailLines: options.tail,
-        });
-        const write = async (chunk: Uint8Array | string): Promise<void> => {
-          if (!session.stdout.write(chunk)) await new Promise((resolve) => session.stdout.once('drain', resolve));
-        };
-        const text = new LogText();
-        for await (const chunk of log) await write(options.raw === true ? chunk : text.push(chunk));
-        await write(text.end());
-      },
-    );
+  addLogsCommand(program, session);
 
   program
     .command('gpus')

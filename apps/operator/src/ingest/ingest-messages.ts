@@ -1,4 +1,5 @@
 import type { OperatorMessage } from '@coxswain/api-types';
+import type { KeptLogsReply, KeptLogsRequest } from '../kept-logs/kept-logs-readers.ts';
 import type { KeyPair } from './authority.ts';
 import type { GangRoster, HealthReport, RunEvidence, StandingReport } from './health-reports.ts';
 import type { LossCounts } from './health-watch.ts';
@@ -69,7 +70,8 @@ export type IngestQuestion =
       readonly pod: { readonly namespace: string; readonly name: string; readonly uid: string };
     }
   | { readonly kind: 'recordCheckpoint'; readonly pod: ReportingPod; readonly saved: SavedByRanks }
-  | { readonly kind: 'rosterOf'; readonly jobUid: string };
+  | { readonly kind: 'rosterOf'; readonly jobUid: string }
+  | { readonly kind: 'openKeptLogs'; readonly request: KeptLogsRequest };
 
 interface AnswerByKind {
   readonly findPod:
@@ -78,6 +80,8 @@ interface AnswerByKind {
   readonly isKnownPod: boolean;
   /** undefined: the gang is unknown. */
   readonly rosterOf: GangRoster | undefined;
+  /** undefined: the result is unknown at the moment. */
+  readonly openKeptLogs: KeptLogsReply | undefined;
   /** failed: the result is unknown at the moment. */
   readonly recordCheckpoint: 'recorded' | 'stale' | 'unwanted' | 'failed';
 }

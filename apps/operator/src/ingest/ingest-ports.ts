@@ -1,5 +1,6 @@
 import type { Clock } from '@coxswain/kube';
 import type { IngestAnswer, IngestQuestion, LeadershipView, NewestEpoch, ToIngest } from './ingest-messages.ts';
+import type { KeptLogsReply, KeptLogsRequest } from '../kept-logs/kept-logs-readers.ts';
 import type { GangRoster } from './health-reports.ts';
 import type { ReportingPod, ReportPorts, SavedByRanks } from './session-ports.ts';
 
@@ -80,6 +81,11 @@ export class IngestPorts implements ReportPorts {
   /** The roster of the job's newest gang. */
   rosterOf(jobUid: string): Promise<GangRoster | undefined> {
     return this.#question({ kind: 'rosterOf', jobUid });
+  }
+
+  /** Starts the pod that reads kept logs. */
+  openKeptLogs(request: KeptLogsRequest): Promise<KeptLogsReply | undefined> {
+    return this.#question({ kind: 'openKeptLogs', request });
   }
 
   currentEpoch(jobUid: string): number | undefined {

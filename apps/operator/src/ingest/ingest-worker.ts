@@ -78,6 +78,7 @@ const server = await startReportServer({
   silenceMs: start.silenceMs,
   series: { ...readers, ring: series, clock },
   stacks: { ...readers, requests: stacks },
+  keptLogs: { ...readers, open: (request) => ports.openKeptLogs(request) },
   sessions: {
     ports,
     authenticator,

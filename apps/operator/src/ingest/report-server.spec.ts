@@ -1,6 +1,6 @@
 import { request } from 'node:https';
 import { connect, type TLSSocket } from 'node:tls';
-import { REPORT_PATH, STACKS_PATH } from '@coxswain/api-types';
+import { KEPT_LOGS_PATH, REPORT_PATH, STACKS_PATH } from '@coxswain/api-types';
 import { FakeClock } from '@coxswain/kube/testing';
 import WebSocket from 'ws';
 import type { Authentication } from './authenticator.ts';
@@ -8,6 +8,7 @@ import { createAuthority, issueServingCertificate, type KeyPair } from './author
 import { MessageDeduplicator } from './message-deduplicator.ts';
 import { ProgressTracker } from './progress-tracker.ts';
 import { Rendezvous } from './rendezvous.ts';
+import type { KeptLogsReply, KeptLogsRequest } from '../kept-logs/kept-logs-readers.ts';
 import { startReportServer, type ReportServer } from './report-server.ts';
 import type { ReportPorts } from './session-ports.ts';
 import { SeriesRing } from './series-ring.ts';
@@ -61,6 +62,7 @@ async function serve(
     readonly authenticate?: () => Promise<Authentication>;
     readonly most?: number;
     readonly stacks?: (question: StackQuestion) => StackAnswer;
+    readonly keptLogs?: (request: KeptLogsRequest) => KeptLogsReply;
   } = {},
 ): Promise<void> {
   clock = new FakeClock();
@@ -80,6 +82,12 @@ async function serve(
       readers: ['u'],
       leadership: () => ports.leadership(),
       requests: { take: async (question) => options.stacks?.(question) ?? { kind: 'noGang' } },
+    },
+    keptLogs: {
+      authenticator,
+      readers: ['u'],
+      leadership: () => ports.leadership(),
+      open: async (request) => options.keptLogs?.(request),
     },
     sessions: {
       ports,
@@ -247,10 +255,10 @@ describe('a place of the report endpoint', () => {
   });
 });
 
-/** Asks for stacks as the API does. */
-async function askForStacks(query: string, headers: Readonly<Record<string, string>>): Promise<[number, object]> {
+/** Asks as the API does. */
+async function ask(path: string, query: string, headers: Readonly<Record<string, string>>): Promise<[number, object]> {
   const answered = Promise.withResolvers<[number, object]>();
-  const url = `https://127.0.0.1:${server.port}${STACKS_PATH}${query}`;
+  const url = `https://127.0.0.1:${server.port}${path}${query}`;
   const sent = request(url, { method: 'POST', ca: ca.certPem, headers, agent: false }, (response) => {
     let text = '';
     response.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -260,6 +268,38 @@ async function askForStacks(query: string, headers: Readonly<Record<string, stri
   sent.end();
   return answered.promise;
 }
+
+describe('the pod that reads kept logs', () => {
+  const TOKEN = { authorization: 'Bearer token' };
+  const POD: KeptLogsReply = { kind: 'pod', pod: { namespace: 'team', name: 'gpt-logs-1', jobUid: 'a-1' } };
+  const asked = (question: object): string => `?question=${encodeURIComponent(JSON.stringify(question))}`;
+  const QUESTION = { jobUid: 'a-1', attempt: 2, maxBytes: 1000 };
+
+  it.each<[string, string, Readonly<Record<string, string>>, KeptLogsReply, number]>([
+    ['is named to the API', asked(QUESTION), TOKEN, POD, 200],
+    ['is not named without a token', asked(QUESTION), {}, POD, 401],
+    ['is not started for a question that names a folder', asked({ ...QUESTION, folder: '../other' }), TOKEN, POD, 400],
+    ['is not started for half a question', asked({ jobUid: 'a-1' }), TOKEN, POD, 400],
+    ['is not there for a job without a place for logs', asked(QUESTION), TOKEN, { kind: 'notKept' }, 404],
+    ['has to wait for a claim', asked(QUESTION), TOKEN, { kind: 'waits', why: 'claim c is mounted on a' }, 409],
+    ['has to wait for others', asked(QUESTION), TOKEN, { kind: 'busy' }, 429],
+    // eslint-disable-next-line max-params -- a row of the table
+  ])('%s', async (_sentence, query, headers, reply, status) => {
+    const requests: KeptLogsRequest[] = [];
+    await serve({
+      authenticate: () => Promise.resolve({ kind: 'authenticated', identity: { username: 'u', namespace: 'system' } }),
+      keptLogs: (request) => {
+        requests.push(request);
+        return reply;
+      },
+    });
+    expect(await ask(KEPT_LOGS_PATH, query, headers)).toMatchObject([
+      status,
+      status === 200 ? { name: 'gpt-logs-1' } : {},
+    ]);
+    expect(requests).toEqual([400, 401].includes(status) ? [] : [QUESTION]);
+  });
+});
 
 describe('stacks', () => {
   const TAKEN: StackAnswer = {
@@ -302,7 +342,7 @@ describe('stacks', () => {
       return answer;
     };
     await serve({ authenticate: () => Promise.resolve(who), stacks });
-    expect(await askForStacks(query, headers)).toMatchObject([status, want]);
+    expect(await ask(STACKS_PATH, query, headers)).toMatchObject([status, want]);
     expect(questions.length).toBe([200, 404, 429].includes(status) ? 1 : 0);
     if (status === 429) expect(questions).toEqual([{ jobUid: 'a', rank: 3 }]);
   });

@@ -8,6 +8,7 @@ import {
   REPLICA_URL_HEADER,
   REPORT_PATH,
   SERIES_PATH,
+  KEPT_LOGS_PATH,
   STACKS_PATH,
   UNREACHABLE_LEADER_HEADER,
 } from '@coxswain/api-types';
@@ -19,6 +20,7 @@ import { HeldBytes } from './held-bytes.ts';
 import { ReportSession } from './report-session.ts';
 import type { SessionContext } from './session-ports.ts';
 import { serveSeries, type SeriesAccess } from './series-stream.ts';
+import { type KeptLogsAccess, serveKeptLogs } from './serve-kept-logs.ts';
 import { serveStacks, type StacksAccess } from './serve-stacks.ts';
 import { Throttle } from './throttle.ts';
 import { cutOffUnlessRead, sendTo } from './unread-bytes.ts';
@@ -34,6 +36,7 @@ export interface ReportServerOptions {
   readonly sessions: SessionContext;
   readonly series: SeriesAccess;
   readonly stacks: StacksAccess;
+  readonly keptLogs: KeptLogsAccess;
   readonly clock: Clock;
   /** A connection without traffic for this time is cut, and the launcher reconnects. This is no evidence about the gang. */
   readonly silenceMs: number;
@@ -231,9 +234,11 @@ function route(
     serveSeries(options.series, call).catch(() => response.destroy());
   } else if (path === `POST ${STACKS_PATH}`) {
     serveStacks(options.stacks, call).catch(() => response.destroy());
+  } else if (path === `POST ${KEPT_LOGS_PATH}`) {
+    serveKeptLogs(options.keptLogs, call).catch(() => response.destroy());
   } else {
     response.writeHead(404, { 'content-type': 'text/plain' });
-    response.end(`there is ${REPORT_PATH}, ${SERIES_PATH} and ${STACKS_PATH}\n`);
+    response.end(`there is ${REPORT_PATH}, ${SERIES_PATH}, ${STACKS_PATH} and ${KEPT_LOGS_PATH}\n`);
   }
 }
 

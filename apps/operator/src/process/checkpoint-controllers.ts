@@ -4,6 +4,7 @@ import type { Logger } from '@coxswain/telemetry';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import type { Config } from '../config/config.ts';
 import { ConversionController } from '../conversion/conversion-controller.ts';
+import { KeptLogsReaders } from '../kept-logs/kept-logs-readers.ts';
 import { RetentionController } from '../retention/retention-controller.ts';
 import { VerificationController } from '../verification/verification-controller.ts';
 import type { JobEventRecorder } from './job-event-recorder.ts';
@@ -23,9 +24,16 @@ export class CheckpointControllers {
   readonly #verification: VerificationController;
   readonly #retention: RetentionController;
   readonly #conversion: ConversionController;
+  /** Pods that read what is kept of logs beside checkpoints. */
+  readonly keptLogs: KeptLogsReaders;
 
   constructor({ config, client, cache, clock, log, jobEvents }: CheckpointControllerParts) {
     const parts = { client, cache, clock, pods: config.pods };
+    this.keptLogs = new KeptLogsReaders({
+      ...parts,
+      onError: (error) =>
+        log.warn({ err: error }, 'a pod that read kept logs could not be deleted; the operator retries'),
+    });
     this.#verification = new VerificationController({
       ...parts,
       backgroundBytesPerHour: config.backgroundBytesPerHour,
@@ -46,6 +54,7 @@ export class CheckpointControllers {
 
   /** Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#verification.run(signal), this.#retention.run(signal), this.#conversion.run(signal)]);
+    const controllers = [this.#verification, this.#retention, this.#conversion, this.keptLogs];
+    await Promise.all(controllers.map((one) => one.run(signal)));
   }
 }

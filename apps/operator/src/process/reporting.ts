@@ -25,6 +25,7 @@ import {
   type LeadershipView,
   type NewestEpoch,
 } from '../ingest/ingest-messages.ts';
+import type { KeptLogsReaders } from '../kept-logs/kept-logs-readers.ts';
 import { KubernetesReportPorts, type KubernetesReportPortsOptions } from '../launchers/kubernetes-report-ports.ts';
 import { LauncherContacts } from '../launchers/launcher-contacts.ts';
 import { LauncherController } from '../launchers/launcher-controller.ts';
@@ -47,6 +48,7 @@ export interface ReportingParts extends Pick<KubernetesReportPortsOptions, 'stor
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: OperatorMetrics;
+  readonly keptLogs: Pick<KeptLogsReaders, 'open'>;
   /** Milliseconds left in the current term unless it is renewed. */
   readonly termLeftMs: () => number;
   /** Called when launchers reported something that requires a reconcile of the job. */
@@ -342,6 +344,12 @@ export class Reporting {
   async #answer(question: IngestQuestion): Promise<IngestAnswer> {
     if (question.kind === 'recordCheckpoint') {
       return this.#ports.recordCheckpoint(question.pod, question.saved).catch(() => 'failed' as const);
+    }
+    if (question.kind === 'openKeptLogs') {
+      return this.#parts.keptLogs.open(question.request).catch((error: unknown) => {
+        this.#parts.log.warn({ err: error }, 'the pod that reads kept logs could not be started');
+        return undefined;
+      });
     }
     if (question.kind === 'isKnownPod') return this.#ports.isKnownPod(question.pod);
     if (question.kind === 'rosterOf') return this.#ports.roster(question.jobUid);

@@ -109,12 +109,10 @@ describe('a pod of a gang', () => {
   it('carries every variable that a launcher may read', () => {
     const resume = { checkpoint: 'c', step: 20, path: 'tiny/epoch-1/step-20', manifestSha256: 'b'.repeat(64) };
     const bucket = { ...BUCKET, credentialsSecret: 'job-bucket' };
-    const secretEnv = [{ name: 'WANDB_API_KEY', secret: 'job-wandb', key: 'key', optional: false }];
-    const engine = { ...aTrainingJob().spec.engine, secretEnv };
-    const job = { spec: { checkpoint: { bucket }, resources: { gpusPerNode: 4 }, engine } };
+    const job = { spec: { checkpoint: { bucket }, resources: { gpusPerNode: 4 } } };
     const env = podOf({ job, placement: { resume } }).spec.containers[0]?.env.map(({ name }) => name) ?? [];
-    // A pod that converts a checkpoint has its order in place of a gang's facts.
-    const ofGangs = Object.values(POD_ENV).filter((name) => name !== POD_ENV.conversion);
+    // A pod that converts a checkpoint has its order in place of a gang's facts; this job has no Secrets.
+    const ofGangs = Object.values(POD_ENV).filter((name) => !/_(CONVERSION|SECRET_VARIABLES)$/.test(name));
     expect(env.filter((name) => name.startsWith('COXSWAIN_')).toSorted()).toEqual(ofGangs.toSorted());
     expect(new Set(env).size).toBe(env.length);
   });

@@ -14,6 +14,12 @@ export interface ClaimUse {
   readonly yieldsToJobs?: boolean;
 }
 
+/** What the claim has: a checkpoint, or logs of a job. */
+export interface ClaimUser {
+  readonly metadata: Pick<Checkpoint['metadata'], 'namespace'>;
+  readonly spec: Pick<Checkpoint['spec'], 'claimName' | 'bucket' | 'jobUid'>;
+}
+
 const SHARED_MODES: Readonly<Record<ClaimUse['access'], readonly string[]>> = {
   read: ['ReadWriteMany', 'ReadOnlyMany'],
   write: ['ReadWriteMany'],
@@ -35,7 +41,7 @@ export class ClaimPlaces {
     this.#cache = parts.cache;
   }
 
-  async placeOf(checkpoint: Checkpoint, use: ClaimUse): Promise<ClaimPlace> {
+  async placeOf(checkpoint: ClaimUser, use: ClaimUse): Promise<ClaimPlace> {
     const { access, otherThan = [], yieldsToJobs = false } = use;
     const { claimName: name, bucket, jobUid } = checkpoint.spec;
     if (bucket !== undefined) return { node: undefined };

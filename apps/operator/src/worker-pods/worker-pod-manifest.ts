@@ -1,4 +1,12 @@
-import { API_GROUP_VERSION, type Checkpoint, CONTAINERS, GPU_RESOURCE, LABELS, POD_PATHS } from '@coxswain/api-types';
+import {
+  API_GROUP_VERSION,
+  type Checkpoint,
+  CONTAINERS,
+  GPU_RESOURCE,
+  LABELS,
+  POD_PATHS,
+  type TrainingJob,
+} from '@coxswain/api-types';
 import { trainerImageOf, withUnprivilegedUser } from '@coxswain/runtime';
 import { launcherDelivery } from '../training-job/launcher-delivery.ts';
 import { userOf, type WorkerContext } from './worker-context.ts';
@@ -30,6 +38,9 @@ export interface WorkerTask {
   readonly identity?: Json;
 }
 
+/** The pod is deleted with it. */
+type WorkerOwner = Pick<Checkpoint | TrainingJob, 'kind' | 'metadata'>;
+
 const MAX_NAME = 253;
 
 /** Name of the pod that has this task for the checkpoint: there is one at a time. */
@@ -38,10 +49,10 @@ export function workerNameOf({ metadata }: Pick<Checkpoint, 'metadata'>, task: s
 }
 
 /**
- * A pod that the Checkpoint owns, without a token and with restricted security. It runs the launcher in the image of the trainer, as the trainer's user, who
+ * A pod that the Checkpoint or job owns, without a token and with restricted security. It runs the launcher in the image of the trainer, as the trainer's user, who
  * wrote the files.
  */
-export function workerPodManifest({ metadata }: Checkpoint, context: WorkerContext, task: WorkerTask): Json {
+export function workerPodManifest({ kind, metadata }: WorkerOwner, context: WorkerContext, task: WorkerTask): Json {
   const securityContext = {
     allowPrivilegeEscalation: false,
     readOnlyRootFilesystem: true,
@@ -57,7 +68,7 @@ export function workerPodManifest({ metadata }: Checkpoint, context: WorkerConte
       namespace: metadata.namespace,
       labels: { [LABELS.worker]: task.label },
       ...(task.annotations === undefined ? {} : { annotations: task.annotations }),
-      ownerReferences: [{ apiVersion: API_GROUP_VERSION, kind: 'Checkpoint', name: metadata.name, uid: metadata.uid }],
+      ownerReferences: [{ apiVersion: API_GROUP_VERSION, kind, name: metadata.name, uid: metadata.uid }],
     },
     spec: {
       restartPolicy: 'Never',
