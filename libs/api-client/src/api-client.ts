@@ -509,12 +509,13 @@ export class ApiClient {
       readonly since?: string | undefined;
       readonly grep?: string | undefined;
       readonly follow?: boolean;
+      readonly signal?: AbortSignal;
     },
   ): Promise<AsyncIterable<Uint8Array>> {
     const { rank, attempt, tailLines, since, grep } = options;
     const [allRanks, follow] = [options.allRanks, options.follow].map((is) => (is === true ? true : undefined));
     const query = search({ rank, allRanks, attempt, tailLines, since, grep, follow });
-    return this.#stream(`${jobPath(reference)}/logs${query}`, { headers: { accept: 'text/plain' } });
+    return this.#stream(`${jobPath(reference)}/logs${query}`, { headers: { accept: 'text/plain' }, signal: options.signal });
   }
 
   /**

@@ -14,6 +14,7 @@ import { JobActions } from './job-actions.tsx';
 import { JobEvents } from './job-events.tsx';
 import { JobFacts } from './job-facts.tsx';
 import { LifePanel } from './life-panel.tsx';
+import { LogsPanel } from './logs-panel.tsx';
 import { PlacedTraffic } from './placed-traffic.tsx';
 import { PlanPanel } from './plan-panel.tsx';
 import { RankMap } from './rank-map.tsx';
@@ -67,6 +68,7 @@ export function JobDetails({ project, live }: JobDetailsProps): ReactNode {
       </div>
       <LifePanel job={job} project={project} isFinished={isFinished} />
       <CheckpointsPanel job={job} project={project} />
+      <LogsPanel job={job} project={project} />
       <StacksPanel job={job} project={project} isFinished={isFinished} />
       <section className="panel">
         <h2>Ranks on nodes</h2>

@@ -12,6 +12,7 @@ import { FabricTable } from './fabric-table.tsx';
 import { JobActions } from './job-actions.tsx';
 import { LifePanel } from './life-panel.tsx';
 import { RankMap } from './rank-map.tsx';
+import { LogsPanel } from './logs-panel.tsx';
 import { StacksPanel } from './stacks-panel.tsx';
 import { WhyNotTrainingNote } from './why-not-training-note.tsx';
 import { attributesOf, markupOf, textOf, textsOf } from './testing/rendered.ts';
@@ -73,6 +74,19 @@ describe('why a job does not train', () => {
     ['is not shown of a job that trains', {}, ''],
   ])('%s', (_sentence, job, want) => {
     expect(note(job)).toBe(want);
+  });
+});
+
+describe('the logs of a job', () => {
+  const panel = (attempts: readonly Attempt[]): string =>
+    textOf(asSignedIn(createElement(LogsPanel, { job: aJob({ attempts: [...attempts] }), project: 'research' })));
+
+  it('can be read of each attempt', () => {
+    expect(panel([anAttempt({ epoch: 1 }), anAttempt({ epoch: 2 })])).toMatch(/newest 1 2 .*follow Show Download$/);
+  });
+
+  it('are not there before an attempt', () => {
+    expect(panel([])).toBe('');
   });
 });
 

@@ -16,6 +16,8 @@ const WRITE_MS = 500;
 /** So much is written before that. */
 const HURRY_BYTES = 1_048_576;
 const LEAST_PAUSE_MS = 20;
+/** So much is read before it is written. */
+const MAX_READ_BYTES = 4 * 1_048_576;
 
 /** What to keep, and where: JSON, the argument of the subcommand. */
 export interface LogsToKeep {
@@ -64,9 +66,12 @@ export async function keepLogs(
   input.on('data', (chunk: Buffer) => {
     frames.push(chunk).forEach((frame) => kept.push(frame));
     if (kept.pendingBytes > HURRY_BYTES) wake.abort();
+    // What is not read waits in the launcher, which drops the oldest of it.
+    if (kept.pendingBytes > MAX_READ_BYTES) input.pause();
   });
   const over = new AbortController();
   const pause = async (): Promise<void> => {
+    if (kept.pendingBytes < MAX_READ_BYTES / 2) input.resume();
     // At least a little: otherwise storage that rejects everything is asked without a pause.
     await delay(LEAST_PAUSE_MS);
     wake = new AbortController();

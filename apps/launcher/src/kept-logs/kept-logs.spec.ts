@@ -7,7 +7,8 @@ import { type CheckpointStore, DirectoryStore } from '@coxswain/checkpoint-store
 import { MemoryStore } from '@coxswain/checkpoint-store/testing';
 import fc from 'fast-check';
 import { keepLogs, type LogsToKeep } from './keep-logs.ts';
-import { type FrameKind, frameHead, FrameReader } from './log-frames.ts';
+import { FrameQueue } from './frame-queue.ts';
+import { type FrameKind, frameHead, FrameReader, type LogFrame } from './log-frames.ts';
 import { LogKeeper } from './log-keeper.ts';
 import { LogWriters } from './log-writers.ts';
 import { readKeptLogs } from './read-kept-logs.ts';
@@ -141,26 +142,27 @@ describe('a kept log', () => {
 });
 
 describe('bounds', () => {
-  const bounds = KeptLogBounds.parse({ rankBytes: MIB, jobBytes: 8 * MIB });
+  const bounds = KeptLogBounds.parse({ rankBytes: MIB, jobBytes: 3 * MIB });
 
   it('hold for each rank, with its newest lines', async () => {
     const chunk = (at: number): Buffer => Buffer.from(`${String(at).padStart(15, '0')}\n`.repeat(2048));
     await keep(
-      Array.from({ length: 150 }, (_, at): Written => [0, 'stdout', chunk(at)]),
+      Array.from({ length: 60 }, (_, at): Written => [0, 'stdout', chunk(at)]),
       { bounds, worldSize: 1 },
     );
     const files = await store.list(FOLDER);
     expect(files.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(MIB);
-    expect((await textOf({ rank: 0 })).trimEnd().split('\n').at(-1)).toBe(`[rank 0] ${'149'.padStart(15, '0')}`);
+    expect((await textOf({ rank: 0 })).trimEnd().split('\n').at(-1)).toBe(`[rank 0] ${'59'.padStart(15, '0')}`);
   });
 
   it('hold for a job through its attempts: the oldest go', async () => {
-    const written: Written[] = Array.from({ length: 40 }, () => [0, 'stdout', Buffer.alloc(65_536, 'x\n')]);
-    for (const epoch of [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) await keep(written, { epoch, bounds, worldSize: 1 });
+    const line = `${'x'.repeat(99)}\n`;
+    const written: Written[] = Array.from({ length: 20 }, () => [0, 'stdout', Buffer.alloc(65_536, line)]);
+    for (const epoch of [1, 2, 3, 4, 5]) await keep(written, { epoch, bounds, worldSize: 1 });
     const files = await store.list(FOLDER);
-    expect(files.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(8 * MIB);
+    expect(files.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(3 * MIB);
     expect((await read({ attempt: 1 })).head).toMatchObject({ segments: 0 });
-    expect((await read({ attempt: 10 })).head).not.toMatchObject({ segments: 0 });
+    expect((await read({ attempt: 5 })).head).not.toMatchObject({ segments: 0 });
   });
 
   it('that leave too little for each rank are reported', async () => {
@@ -247,7 +249,7 @@ describe('storage', () => {
     for (let tick = 0; tick < 2; tick += 1) {
       for (let writer = 0; writer < 64; writer += 1)
         for (let at = 0; at < 76; at += 1) writers.push({ writer, kind: 'stdout', bytes: chunk });
-      expect(writers.pendingBytes).toBeLessThanOrEqual(64 * MIB);
+      expect(writers.pendingBytes).toBeLessThanOrEqual(16 * MIB);
       await writers.write();
       nowMs += 500;
     }
@@ -274,6 +276,44 @@ describe('frames', () => {
         expect(got).toEqual(frames);
       }),
     );
+  });
+});
+
+describe('output that waits for the process that keeps it', () => {
+  it('is bounded; what is dropped is the oldest of the writer that has most, and is counted', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ writer: fc.integer({ min: 0, max: 2 }), size: fc.integer({ min: 1, max: 400 }) })),
+        (pushed) => {
+          const queue = new FrameQueue(3, 1_000);
+          for (const { writer, size } of pushed)
+            queue.push({ writer, kind: 'stdout', bytes: Buffer.alloc(size, writer) });
+          const got: LogFrame[] = [];
+          while (!queue.isEmpty) got.push(...queue.shift());
+          for (const writer of [0, 1, 2]) {
+            const own = got.filter((frame) => frame.writer === writer);
+            const sizes = own.filter(({ kind }) => kind === 'stdout').map(({ bytes }) => bytes.length);
+            const dropped = own.filter(({ kind }) => kind === 'dropped').map(({ bytes }) => Number(bytes.toString()));
+            const all = pushed.filter((one) => one.writer === writer).map(({ size }) => size);
+            // The newest are there, in order.
+            expect(all.slice(all.length - sizes.length)).toEqual(sizes);
+            const lost = all.slice(0, all.length - sizes.length).reduce((sum, size) => sum + size, 0);
+            if (sizes.length > 0) expect(dropped).toEqual(lost === 0 ? [] : [lost]);
+          }
+          const left = got.filter(({ kind }) => kind === 'stdout').reduce((sum, { bytes }) => sum + bytes.length, 0);
+          expect(left).toBeLessThanOrEqual(1_000);
+        },
+      ),
+    );
+  });
+
+  it('of a quiet rank is not dropped because of a noisy one', () => {
+    const queue = new FrameQueue(2, 1_000);
+    queue.push({ writer: 1, kind: 'stdout', bytes: Buffer.from('quiet') });
+    for (let at = 0; at < 100; at += 1) queue.push({ writer: 0, kind: 'stdout', bytes: Buffer.alloc(100) });
+    const got: LogFrame[] = [];
+    while (!queue.isEmpty) got.push(...queue.shift());
+    expect(got.filter(({ writer }) => writer === 1).map(({ bytes }) => bytes.toString())).toEqual(['quiet']);
   });
 });
 

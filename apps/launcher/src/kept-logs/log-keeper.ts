@@ -5,10 +5,13 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { thisProgram } from '../program/this-program.ts';
 import { KEEP_LOGS, type LogsToKeep } from './keep-logs.ts';
+import { FrameQueue } from './frame-queue.ts';
 import { type FrameKind, frameHead } from './log-frames.ts';
 
-/** Output that waits for the keeping process. Of more, nothing is kept until it reads on. */
-const MAX_WAITING_BYTES = 8 * 1_048_576;
+/** Output that waits for the keeping process. Of more, the newest is kept. */
+const MAX_WAITING_BYTES = 32 * 1_048_576;
+/** The same once the ranks have ended. */
+const MAX_LAST_BYTES = 8 * 1_048_576;
 
 /** What is kept, and who is notified of what is not. */
 export interface LogKeeperOptions {
@@ -25,7 +28,7 @@ type Keeping = ChildProcessByStdio<Writable, Readable, null>;
 export class LogKeeper {
   readonly #logs: LogsToKeep;
   readonly #logLine: (sentence: string) => void;
-  readonly #droppedBytes: number[];
+  readonly #waiting: FrameQueue;
   #child: Keeping | undefined;
   readonly #closed: Promise<void>;
   #isOver = false;
@@ -33,7 +36,7 @@ export class LogKeeper {
   constructor({ logs, logLine, keeper = thisProgram(KEEP_LOGS), env }: LogKeeperOptions) {
     this.#logs = logs;
     this.#logLine = logLine;
-    this.#droppedBytes = logs.writers.map(() => 0);
+    this.#waiting = new FrameQueue(logs.writers.length, MAX_WAITING_BYTES);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#closed = promise;
     try {
@@ -45,7 +48,7 @@ export class LogKeeper {
         detached: true,
       });
       this.#child = child;
-      child.stdin.on('error', () => undefined);
+      child.stdin.on('error', () => undefined).on('drain', () => this.#pump());
       createInterface({ input: child.stdout }).on('line', (line) => logLine(line));
       child.once('error', ({ message }) => this.#fail(message, resolve));
       child.once('close', (code, signal) => this.#fail(signal ?? `code ${code}`, resolve));
@@ -70,7 +73,9 @@ export class LogKeeper {
     this.#isOver = true;
     const child = this.#child;
     if (child === undefined) return;
-    child.stdin.end();
+    // Storage that is slow would take longer for all of it than the launcher waits. How a program ended is at the end.
+    this.#waiting.boundTo(MAX_LAST_BYTES);
+    this.#pump();
     const late = new AbortController();
     await Promise.race([this.#closed, delay(limitMs, undefined, { signal: late.signal }).catch(() => undefined)]);
     late.abort();
@@ -81,19 +86,22 @@ export class LogKeeper {
   }
 
   #send(writer: number, kind: FrameKind, bytes: Buffer): void {
+    if (this.#child === undefined || this.#isOver) return;
+    this.#waiting.push({ writer, kind, bytes });
+    this.#pump();
+  }
+
+  /** Sends as much as the process reads. */
+  #pump(): void {
     const stdin = this.#child?.stdin;
     if (stdin?.writable !== true) return;
-    const dropped = this.#droppedBytes[writer] ?? 0;
-    if (stdin.writableLength + bytes.length > MAX_WAITING_BYTES) {
-      this.#droppedBytes[writer] = dropped + bytes.length;
-      return;
+    while (!stdin.writableNeedDrain && !this.#waiting.isEmpty) {
+      for (const frame of this.#waiting.shift()) {
+        stdin.write(frameHead(frame));
+        stdin.write(frame.bytes);
+      }
     }
-    if (dropped > 0) {
-      this.#droppedBytes[writer] = 0;
-      this.#send(writer, 'dropped', Buffer.from(String(dropped)));
-    }
-    stdin.write(frameHead({ writer, kind, bytes }));
-    stdin.write(bytes);
+    if (this.#isOver && this.#waiting.isEmpty) stdin.end();
   }
 
   #fail(why: string, resolve: () => void): void {

@@ -6,10 +6,13 @@ import { WriterSegments, type WriterPlace } from './writer-segments.ts';
 /** Most bytes a second that the ranks of a pod write to storage together. Of more, the newest are kept. */
 const MAX_BYTES_PER_SECOND = 16 * 1_048_576;
 /** Records of all writers that wait for storage. */
-const MAX_PENDING_BYTES = 64 * 1_048_576;
-const MAX_PENDING_BYTES_OF_WRITER = 16 * 1_048_576;
+const MAX_PENDING_BYTES = 16 * 1_048_576;
 const MAX_BYTES_AT_ONCE = 1_048_576;
-/** How often what was written is made safe from the loss of its node. */
+/**
+ * How often what was written is made safe from the loss of its node. Each upload has the whole segment; the first ones are small and come soon, because most ranks
+ * that fail do so soon.
+ */
+const FIRST_SAVE_MS = 5_000;
 const SAVE_MS = { local: 5_000, remote: 60_000 } as const;
 /** Pause after storage rejected something: a full disk is not asked more often. */
 const PAUSE_MS = 10_000;
@@ -38,11 +41,11 @@ export class LogWriters {
   #allowance = MAX_BYTES_PER_SECOND;
   #countedAtMs: number;
   #savedAtMs: number;
+  #saveAfterMs = FIRST_SAVE_MS;
   #pausedUntilMs = -Infinity;
 
   constructor({ store, places, onFailure, nowMs = Date.now }: LogWritersOptions) {
-    const share = Math.floor(MAX_PENDING_BYTES / Math.max(1, places.length));
-    const maxBytes = Math.min(MAX_PENDING_BYTES_OF_WRITER, share);
+    const maxBytes = Math.floor(MAX_PENDING_BYTES / Math.max(1, places.length));
     this.#store = store;
     this.#onFailure = onFailure;
     this.#nowMs = nowMs;
@@ -74,8 +77,7 @@ export class LogWriters {
     const waiting = this.#writers.filter(({ pending }) => !pending.isEmpty);
     const share = Math.floor(this.#allowance / Math.max(1, waiting.length));
     for (const writer of waiting) await this.#writeOf(writer, Math.min(share, MAX_BYTES_AT_ONCE));
-    const { local, remote } = SAVE_MS;
-    if (this.#nowMs() - this.#savedAtMs >= (this.#store.isRemote ? remote : local)) await this.#save();
+    if (this.#nowMs() - this.#savedAtMs >= this.#saveAfterMs) await this.#save();
   }
 
   /** Writes all that waits; the ranks have ended. */
@@ -97,6 +99,7 @@ export class LogWriters {
 
   async #save(): Promise<void> {
     this.#savedAtMs = this.#nowMs();
+    this.#saveAfterMs = Math.min(SAVE_MS[this.#store.isRemote ? 'remote' : 'local'], 2 * this.#saveAfterMs);
     await this.#attempt(() => this.#store.save());
   }
 
