@@ -77,6 +77,8 @@ export const FOLDER_ORDER = {
   'apps/launcher': [
     // the life of one pod
     'pod',
+    // the files that a job runs
+    'code',
     'preflight',
     'kept-logs',
     'engine-saves',

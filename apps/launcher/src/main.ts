@@ -13,6 +13,7 @@ import { type CheckpointStore, openStore } from '@coxswain/checkpoint-store';
 import { conversionInBucket } from './bucket/convert-in-bucket.ts';
 import { openBucketStore } from './bucket/open-bucket.ts';
 import { verifyInBucket } from './bucket/verify-in-bucket.ts';
+import { type CodeProblem, fetchCode, withoutCodeUrl } from './code/fetch-code.ts';
 import { runConversion } from './checkpoints/convert-checkpoint.ts';
 import { runDeletion } from './checkpoints/delete-checkpoint.ts';
 import { runWorker } from './checkpoints/worker.ts';
@@ -125,8 +126,17 @@ async function runRanks([separator, program, ...args]: readonly string[]): Promi
     return EXIT_CODES.launcherFailed.code;
   }
   const parsed = parseSettings(process.env);
-  if (parsed.kind === 'refused') return refuse(parsed.sentence);
-  return await run({ settings: parsed.settings, command: [program, ...args], environment: process.env });
+  if (parsed.kind === 'refused') return refuse({ message: parsed.sentence });
+  const { settings } = parsed;
+  let environment = process.env;
+  if (settings.code !== undefined) {
+    const problem = await fetchCode(settings.code, (sentence) => process.stderr.write(`[launcher] ${sentence}\n`));
+    if (problem !== undefined) return refuse({ ...problem, epoch: settings.epoch });
+    // Ranks start where their launcher is.
+    process.chdir(settings.code.directory);
+    environment = { ...withoutCodeUrl(process.env), PWD: process.cwd() };
+  }
+  return await run({ settings, command: [program, ...args], environment });
 }
 
 async function installSelf(args: readonly string[]): Promise<number> {
@@ -141,22 +151,27 @@ async function installSelf(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** The settings are invalid, so there is no operator to report to: the sentence goes to the log and the termination message. */
-function refuse(sentence: string): number {
-  process.stderr.write(`[launcher] ${sentence}\n`);
-  const { COXSWAIN_TERMINATION_LOG, COXSWAIN_NODE_NAME } = process.env;
+/** There is no connection to an operator yet: the sentence goes to the log and the termination message. */
+function refuse({
+  message,
+  kind = 'launcherFailed',
+  epoch = 0,
+}: Partial<CodeProblem> & { readonly message: string; readonly epoch?: number }): number {
+  process.stderr.write(`[launcher] ${message}\n`);
+  const { COXSWAIN_TERMINATION_LOG = POD_PATHS.terminationMessage, COXSWAIN_NODE_NAME } = process.env;
+  const { code } = EXIT_CODES[kind];
   const cause = fitCause({
     version: 1,
-    kind: 'launcherFailed',
-    epoch: 0,
+    kind,
+    epoch,
     node: (COXSWAIN_NODE_NAME ?? '').slice(0, 253),
-    exitCode: EXIT_CODES.launcherFailed.code,
-    message: sentence,
+    exitCode: code,
+    message,
     lastLines: [],
     unreportedCheckpoints: [],
   });
-  if (COXSWAIN_TERMINATION_LOG !== undefined) writeTerminationMessage(COXSWAIN_TERMINATION_LOG, cause);
-  return EXIT_CODES.launcherFailed.code;
+  writeTerminationMessage(COXSWAIN_TERMINATION_LOG, cause);
+  return code;
 }
 
 main(process.argv.slice(2)).then(

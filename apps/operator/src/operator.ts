@@ -25,6 +25,7 @@ import { waitForServer } from './process/wait-for-server.ts';
 import { WakeUps } from './process/wake-ups.ts';
 import { QUARANTINE_MESSAGES, QuarantineController } from './quarantine/quarantine-controller.ts';
 import { createClusterScheduler, createEndArbiter } from './training-job/cluster-scheduler.ts';
+import { codeUrls } from './training-job/code-urls.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
 import { PodSweep } from './training-job/pod-sweep.ts';
 import { RuntimeReads } from './training-job/runtime-reads.ts';
@@ -364,6 +365,7 @@ class RunningOperator implements Operator {
           priorityClasses: this.#cache.priorityClassFacts,
           leaderTerm: () => this.#leadership.workingTerm(),
           pods: () => ({ ...this.#config.pods, ...reporting.forPods }),
+          ...(this.#config.codeBucket && { codeUrlOf: codeUrls(this.#config.codeBucket, this.#clock) }),
           ...reporting.views,
           arbiter: this.#arbiter,
           makesRoom: this.#config.makesRoom,

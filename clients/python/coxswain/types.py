@@ -921,6 +921,16 @@ class ClusterProfileInput(TypedDict):
     factors: list[ProfileFactorInput]
 
 
+class CodeSpec(TypedDict):
+    sha256: str
+    """SHA-256 of the archive in hexadecimal digits. `coxswain submit --workdir` uploads the archive and sets this field."""
+
+
+class CodeSpecInput(TypedDict):
+    sha256: str
+    """SHA-256 of the archive in hexadecimal digits. `coxswain submit --workdir` uploads the archive and sets this field."""
+
+
 class CommunicationPolicy(TypedDict):
     """Overlap, and the network of each kind of group."""
     overlapGradReduce: NotRequired[bool]
@@ -4208,6 +4218,8 @@ class TrainingJobSpec(TypedDict):
     """Initial weights of the first attempt, if there is no checkpoint yet. Absent: random numbers."""
     scratch: NotRequired[ScratchSpec]
     """Temporary space at /coxswain/scratch; compilers and Hugging Face keep their caches there."""
+    code: NotRequired[CodeSpec]
+    """Files of the user, instead of a new image for each change. They are unpacked to /coxswain/code, and ranks start there. Absent: ranks start in the working directory of the image."""
     offline: NotRequired[bool]
     """true: pods cannot reach the network outside the cluster, and libraries are set to offline mode (HF_HUB_OFFLINE and similar variables). Absent: libraries may download."""
     roles: NotRequired[dict[str, Any]]
@@ -4259,6 +4271,8 @@ class TrainingJobSpecInput(TypedDict):
     """Initial weights of the first attempt, if there is no checkpoint yet. Absent: random numbers."""
     scratch: NotRequired[ScratchSpecInput]
     """Temporary space at /coxswain/scratch; compilers and Hugging Face keep their caches there."""
+    code: NotRequired[CodeSpecInput]
+    """Files of the user, instead of a new image for each change. They are unpacked to /coxswain/code, and ranks start there. Absent: ranks start in the working directory of the image."""
     offline: NotRequired[bool]
     """true: pods cannot reach the network outside the cluster, and libraries are set to offline mode (HF_HUB_OFFLINE and similar variables). Absent: libraries may download."""
     roles: NotRequired[dict[str, Any]]

@@ -96,6 +96,8 @@ export const POD_PATHS = {
   /** Claim of an adopted checkpoint that is not the job's own. */
   adoptedCheckpoint: '/coxswain/adopted',
   scratch: '/coxswain/scratch',
+  /** Files that the user uploaded with the job; ranks start there. */
+  code: '/coxswain/code',
   /** Holds `SECRET/KEY` for each key that a job wants as a file. */
   secrets: '/coxswain/secrets',
   tokenDirectory: '/var/run/secrets/coxswain',
@@ -135,6 +137,10 @@ export const POD_ENV = {
   keptLogs: 'COXSWAIN_KEPT_LOGS',
   /** Variables whose values are from Secrets, separated by commas: these values are masked in logs. */
   secretVariables: 'COXSWAIN_SECRET_VARIABLES',
+  /** Digest of the archive of code, where to unpack it, and a URL that reads it for some time. Absent: the job has no code of its own. */
+  codeSha256: 'COXSWAIN_CODE_SHA256',
+  codeDirectory: 'COXSWAIN_CODE_DIRECTORY',
+  codeUrl: 'COXSWAIN_CODE_URL',
   /** Seconds between SIGTERM and SIGKILL, so that the launcher knows how long a save may take. */
   gracePeriodSeconds: 'COXSWAIN_GRACE_PERIOD_SECONDS',
   /** Level of the preflight (`PREFLIGHT_LEVELS`) and its time limit. Absent: no preflight. */

@@ -3,6 +3,7 @@ import { MAX_WORLD_SIZE, ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { cel, type CelRule } from './cel.ts';
 import { CheckpointBucket, isOneLocation, ONE_LOCATION } from './checkpoint-location.ts';
+import { CODE_DESCRIPTION, CodeSpec } from './code-spec.ts';
 import { DataSpec, InitialWeights } from './data-spec.ts';
 import { EngineSpec } from './engine-spec.ts';
 import { FailurePolicy } from './failure-policy.ts';
@@ -186,6 +187,7 @@ export const TrainingJobSpec = z
       'Initial weights of the first attempt, if there is no checkpoint yet. Absent: random numbers.',
     ),
     scratch: ScratchSpec.optional(),
+    code: CodeSpec.optional().describe(CODE_DESCRIPTION),
     offline: z
       .boolean()
       .optional()
@@ -341,6 +343,7 @@ export const TrainingJobSpec = z
       immutable('data', true),
       immutable('initialWeights', true),
       immutable('scratch', true),
+      immutable('code', true),
       immutable('offline', true),
       immutableBut('checkpoint', CheckpointSpec.shape, ['retention']),
       immutable('resources'),

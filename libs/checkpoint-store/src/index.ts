@@ -23,3 +23,4 @@ export {
   uploadPart,
 } from './copying/save-parts.ts';
 export { StoreError } from './store-error.ts';
+export { signReadUrl } from './s3/sign-read-url.ts';

@@ -1,5 +1,6 @@
 import {
   BucketAccess,
+  CodeDigest,
   DEFAULT_PREFLIGHT,
   KeptLogBounds,
   POD_ENV,
@@ -64,6 +65,10 @@ const Environment = z.object({
   ...BucketVariables.shape,
   [POD_ENV.keptLogs]: text.transform(toKeptLogs).optional(),
   [POD_ENV.secretVariables]: z.string().default(''),
+  [POD_ENV.codeSha256]: CodeDigest.optional(),
+  [POD_ENV.codeDirectory]: text.default(POD_PATHS.code),
+  // With the session token of temporary credentials it is long.
+  [POD_ENV.codeUrl]: z.string().min(1).max(16_384).optional(),
   [POD_ENV.gracePeriodSeconds]: integer(0, 86_400).default(DEFAULT_GRACE_SECONDS),
   [POD_ENV.preflight]: z.enum(Object.keys(PREFLIGHT_LEVELS) as [PreflightLevel, ...PreflightLevel[]]).default('Off'),
   [POD_ENV.preflightTimeoutSeconds]: integer(1, 600).default(DEFAULT_PREFLIGHT.timeoutSeconds),
@@ -96,6 +101,8 @@ export interface Settings {
   readonly keptLogs: KeptLogBounds | undefined;
   /** Names of variables whose values are from Secrets. */
   readonly secretVariables: readonly string[];
+  /** undefined: ranks run what is in the image. */
+  readonly code: CodeSettings | undefined;
   /** Preflight before the first rank, once every pod of the gang has started. */
   readonly preflight: { readonly level: PreflightLevel; readonly timeoutMs: number };
   readonly patienceMs: number;
@@ -109,6 +116,14 @@ export interface Settings {
 export interface BucketSettings extends BucketAccess {
   /** undefined: the identity of the pod. */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
+}
+
+/** The archive of the job's own code. */
+export interface CodeSettings {
+  readonly sha256: string;
+  readonly directory: string;
+  /** Undefined: the operator knows no bucket. */
+  readonly url: string | undefined;
 }
 
 /** Settings, or a sentence that says which variable is wrong. */
@@ -139,6 +154,7 @@ export function parseSettings(environment: Readonly<Record<string, string | unde
       bucket: bucketOf(env),
       keptLogs: env[POD_ENV.keptLogs],
       secretVariables: env[POD_ENV.secretVariables].split(',').filter((name) => name !== ''),
+      code: codeOf(env),
       preflight: { level: env[POD_ENV.preflight], timeoutMs: env[POD_ENV.preflightTimeoutSeconds] * 1000 },
       patienceMs: env[LAUNCHER_ENV.patienceSeconds] * 1000,
       firstContactMs: env[LAUNCHER_ENV.firstContactSeconds] * 1000,
@@ -162,6 +178,12 @@ function bucketOf(env: z.infer<typeof BucketVariables>): BucketSettings | undefi
   const secretAccessKey = env[POD_ENV.bucketKey] ?? '';
   const isGiven = accessKeyId !== '' && secretAccessKey !== '';
   return { ...access, credentials: isGiven ? { accessKeyId, secretAccessKey } : undefined };
+}
+
+function codeOf(env: z.infer<typeof Environment>): CodeSettings | undefined {
+  const sha256 = env[POD_ENV.codeSha256];
+  if (sha256 === undefined) return undefined;
+  return { sha256, directory: env[POD_ENV.codeDirectory], url: env[POD_ENV.codeUrl] };
 }
 
 function toBucket(value: string, context: z.RefinementCtx): BucketAccess {

@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { DisruptionNoticeRule, KeptLogBounds, MAX_NOTICE_RULES, ObjectName } from '@coxswain/api-types';
+import {
+  type CodeBucket,
+  codeBucketOf,
+  CodeBucketVariables,
+  DisruptionNoticeRule,
+  KeptLogBounds,
+  MAX_NOTICE_RULES,
+  ObjectName,
+} from '@coxswain/api-types';
 import { HEALTH_SETTINGS } from '@coxswain/health';
 import { MeasuredGpus } from '@coxswain/job-planning';
 import { EVERY_ADDRESS, listenHostOf, urlHostOf } from '@coxswain/kube';
@@ -220,6 +228,7 @@ const Environment = z.object({
     ),
   ...makeRoomVariables,
   ...kueueVariables,
+  ...CodeBucketVariables.shape,
   COXSWAIN_CHECKPOINTS_KEPT: kept
     .default(DEFAULT_RETENTION.checkpoints)
     .describe('Checkpoint objects of a job that are kept, newest first; older ones are deleted, their files are not.'),
@@ -296,6 +305,8 @@ export interface Config {
     readonly user: number | undefined;
     readonly keptLogs: KeptLogBounds;
   };
+  /** From which pods get the code of their job; undefined: jobs have none of their own. */
+  readonly codeBucket: CodeBucket | undefined;
   readonly health: { readonly listenHost: string; readonly listenPort: number };
   readonly metrics: {
     readonly listenHost: string;
@@ -382,6 +393,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       user: env.COXSWAIN_POD_USER,
       keptLogs: env.COXSWAIN_KEPT_LOGS,
     },
+    codeBucket: codeBucketOf(env),
     health: { listenHost: env.COXSWAIN_HEALTH_LISTEN_HOST, listenPort: env.COXSWAIN_HEALTH_LISTEN_PORT },
     metrics: {
       listenHost: env.COXSWAIN_METRICS_LISTEN_HOST,

@@ -46,6 +46,8 @@ export interface PodContext {
   /** As the engine's adapter rendered it. */
   readonly engine: RenderedEngine;
   readonly name: string;
+  /** Reads the archive of the job's code for some time. Absent: the job has none, or no bucket is known. */
+  readonly codeUrl?: string;
   /** PriorityClass of the pod, which never preempts. Absent: that of the runtime, else the default of the cluster. */
   readonly priorityClassName?: string;
 }
@@ -55,6 +57,7 @@ const CHECKPOINT_VOLUME = 'coxswain-checkpoints';
 const DATA_VOLUME = 'coxswain-data';
 const WEIGHTS_VOLUME = 'coxswain-weights';
 const ADOPTED_VOLUME = 'coxswain-adopted';
+const CODE_VOLUME = 'coxswain-code';
 const SECRETS_VOLUME = 'coxswain-secrets';
 /** Shortest that keeps a token fresh without asking the API server often: the kubelet renews it at 80 %. */
 const TOKEN_LIFETIME_SECONDS = 3600;
@@ -138,6 +141,7 @@ export function toPod(
               ? []
               : [{ name: DATA_VOLUME, mountPath: POD_PATHS.data, readOnly: true }]),
             ...scratch.mounts,
+            ...(job.spec.code === undefined ? [] : [{ name: CODE_VOLUME, mountPath: POD_PATHS.code }]),
             ...(job.spec.initialWeights === undefined
               ? []
               : [{ name: WEIGHTS_VOLUME, mountPath: POD_PATHS.initialWeights, readOnly: true }]),
@@ -170,6 +174,7 @@ export function toPod(
         ...checkpointVolume(job.spec.checkpoint),
         ...claimVolume(DATA_VOLUME, job.spec.data?.claimName),
         ...scratch.volumes,
+        ...(job.spec.code === undefined ? [] : [{ name: CODE_VOLUME, emptyDir: {} }]),
         ...claimVolume(WEIGHTS_VOLUME, job.spec.initialWeights?.claimName),
         ...claimVolume(ADOPTED_VOLUME, placement.spec.resume?.claimName),
         ...secretsVolume(secretFiles),
@@ -262,6 +267,7 @@ function environment(
     ...(job.spec.checkpoint === undefined ? [] : [value(POD_ENV.checkpointMount, POD_PATHS.checkpoints)]),
     ...keptLogsEnvironment(job, context),
     ...bucketEnvironment(job.spec.checkpoint?.bucket),
+    ...codeEnvironment(job, context.codeUrl).map(([name, text]) => value(name, literally(text))),
   ];
   const names = new Set(written.map((entry) => entry['name']));
   const threads = threadsOfRank(job.spec.resources.cpuPerGpu);
@@ -288,6 +294,16 @@ function keptLogsEnvironment({ spec }: TrainingJob, { keptLogs }: PodContext): r
   return [
     ...(isKept ? [{ name: POD_ENV.keptLogs, value: JSON.stringify(keptLogs) }] : []),
     ...(secrets === '' ? [] : [{ name: POD_ENV.secretVariables, value: secrets }]),
+  ];
+}
+
+/** What the launcher fetches before it starts a rank. The URL reads this archive alone, so the pod needs no credentials. */
+function codeEnvironment({ spec }: TrainingJob, url: string | undefined): readonly (readonly [string, string])[] {
+  if (spec.code === undefined) return [];
+  return [
+    [POD_ENV.codeSha256, spec.code.sha256],
+    [POD_ENV.codeDirectory, POD_PATHS.code],
+    ...(url === undefined ? [] : [[POD_ENV.codeUrl, url] as const]),
   ];
 }
 

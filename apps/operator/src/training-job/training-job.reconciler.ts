@@ -47,6 +47,8 @@ export interface ReconcilerOptions {
   readonly clock: { now(): Date; monotonicMs(): number };
   /** Settings that all pods of the cluster share. */
   readonly pods: () => Pick<PodContext, 'launcherImage' | 'reportUrls' | 'reportCaPem' | 'user' | 'keptLogs'>;
+  /** A URL by which a pod gets the code of its job; undefined: the job has none of its own. Absent: no bucket is known. */
+  readonly codeUrlOf?: (job: TrainingJob) => Promise<string | undefined>;
   readonly leaderTerm: JobView['leaderTerm'];
   readonly priorityClasses?: JobView['priorityClasses'];
   readonly progressOf: JobView['progressOf'];
@@ -231,11 +233,11 @@ export class TrainingJobReconciler {
       case 'deletePlacement':
         return done(store.deletePlacement(job, call.placement));
       case 'createPod':
-        return done(store.createPod(job, this.#manifest(job, call)));
+        return done(store.createPod(job, await this.#manifest(job, call)));
       case 'probePod':
         this.#warnOfUsers(job, call);
         return done(
-          store.probePod(job, this.#manifest(job, call), {
+          store.probePod(job, await this.#manifest(job, call), {
             computeDomain: computeDomainOf(call),
             gang: demandOf(call),
           }),
@@ -271,15 +273,20 @@ export class TrainingJobReconciler {
     return nodeStates;
   }
 
-  #manifest(job: TrainingJob, call: Extract<Call, { kind: 'createPod' | 'probePod' }>): Record<string, unknown> {
+  async #manifest(
+    job: TrainingJob,
+    call: Extract<Call, { kind: 'createPod' | 'probePod' }>,
+  ): Promise<Record<string, unknown>> {
     const { placement, podIndex, name } = call;
     const { spec, engine } = this.#renderedFor(job, placement);
+    const codeUrl = await this.#options.codeUrlOf?.(job);
     const priority = spec.priorityClassName === undefined ? undefined : job.status?.priority;
     const priorityClassName = podClassOf(priority, this.#options.priorityClasses?.() ?? []);
     return toPod({ job: { ...job, spec }, placement: { spec: placement } }, podIndex, {
       ...this.#options.pods(),
       engine,
       name,
+      ...(codeUrl === undefined ? {} : { codeUrl }),
       ...(priorityClassName === undefined ? {} : { priorityClassName }),
     });
   }
