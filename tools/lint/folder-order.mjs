@@ -28,6 +28,8 @@ export const FOLDER_ORDER = {
     'goodput',
     'incidents',
     'checkpoints',
+    // archives of code
+    'code',
     'jobs',
     'layouts',
     'plans',
@@ -65,6 +67,8 @@ export const FOLDER_ORDER = {
     'completion',
     // what groups share
     'verdicts',
+    // a working directory as an archive
+    'workdir',
     'job-files',
     'job-import',
     'session',

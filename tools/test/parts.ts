@@ -95,7 +95,9 @@ const NEEDS_OF_FILES: Readonly<Record<string, SetupPart>> = {
   'apps/launcher/src/bucket/convert-in-bucket.itest.ts': 'object-store',
   'apps/launcher/src/checkpoints/delete-from-bucket.itest.ts': 'object-store',
   'apps/launcher/src/pod/bucket.itest.ts': 'object-store',
+  'apps/api/src/code/code.itest.ts': 'object-store',
   'e2e/bucket.itest.ts': 'object-store',
+  'e2e/ship-code.itest.ts': 'object-store',
   'libs/checkpoint-store/src/resharding/reshard-workers.itest.ts': 'object-store',
   'libs/checkpoint-store/src/s3/s3-store.itest.ts': 'object-store',
 };

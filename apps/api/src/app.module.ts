@@ -12,6 +12,7 @@ import type { Denials } from './auth/denials.ts';
 import { CheckpointsModule } from './checkpoints/checkpoints.module.ts';
 import { AdoptionResolvers } from './checkpoints/adoption.resolvers.ts';
 import { CheckpointsResolvers } from './checkpoints/checkpoints.resolvers.ts';
+import { CodeModule } from './code/code.module.ts';
 import type { Config } from './config/config.ts';
 import { FabricModule } from './fabric/fabric.module.ts';
 import { FabricResolvers } from './fabric/fabric.resolvers.ts';
@@ -105,6 +106,7 @@ const FEATURES: readonly Type[] = [
   SignInModule,
   JobsModule,
   CheckpointsModule,
+  CodeModule,
   StreamsModule,
   LayoutsModule,
   PlansModule,

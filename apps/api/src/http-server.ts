@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import helmet from '@fastify/helmet';
 import fastifyStatic from '@fastify/static';
+import { CODE_MEDIA_TYPE } from '@coxswain/api-types';
+import { DomainError } from '@coxswain/domain-error';
 import type { Logger, Metrics } from '@coxswain/telemetry';
 import type { LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -68,6 +70,7 @@ export async function createHttpServer(infrastructure: Infrastructure): Promise<
   meterRequests(fastify, app.get(ProjectLimits));
   nameRequests(fastify);
   acceptJson(fastify);
+  acceptArchives(fastify);
   await fastify.register(helmet, { contentSecurityPolicy: { directives: CONTENT_SECURITY_POLICY }, hsts: false });
   const guard = app.get(AuthGuard);
   readBodiesOfGuests(fastify, {
@@ -132,7 +135,11 @@ const CONTENT_SECURITY_POLICY = {
   upgradeInsecureRequests: null,
 };
 
-/** JSON is the only body there is; another content type is refused with 415 by Fastify itself. */
+const CODE_ROUTE = '/v1/projects/:project/code/:sha256';
+/** What an upload takes, whatever its length: two parts. */
+const UPLOAD_MEMORY_BYTES = 10 << 20;
+
+/** JSON is the only body there is, beside archives of code; another content type is refused with 415 by Fastify itself. */
 function acceptJson(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser(
@@ -147,6 +154,18 @@ function acceptJson(fastify: FastifyInstance): void {
       }
     },
   );
+}
+
+/** Bodies of one route are read as a stream, so that a large one takes no more memory than the parts in which it goes on. */
+function acceptArchives(fastify: FastifyInstance): void {
+  fastify.addHook('onRoute', (route) => {
+    if (route.url === CODE_ROUTE) route.bodyLimit = UPLOAD_MEMORY_BYTES;
+  });
+  fastify.addContentTypeParser(CODE_MEDIA_TYPE, (request, payload, done) => {
+    if (request.routeOptions.url === CODE_ROUTE) done(null, payload);
+    else
+      done(new DomainError('INVALID_REQUEST', `the body of this address is application/json, not ${CODE_MEDIA_TYPE}`));
+  });
 }
 
 function measureUnsentAnswers(

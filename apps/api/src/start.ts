@@ -11,6 +11,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Infrastructure } from './app.module.ts';
 import { ensureAdministrator } from './auth/administrators.ts';
 import { removeOldAudit } from './audit/audit-retention.ts';
+import { removeUnusedCode } from './code/code-retention.ts';
 import { Denials } from './auth/denials.ts';
 import { expiryOf } from './auth/token-expiry.ts';
 import type { Config } from './config/config.ts';
@@ -141,6 +142,7 @@ function startMirroring(infrastructure: Infrastructure, nodes: SeenNodes): Part 
         removeOldAudit({ database: retention, cluster, retentionDays: config.auditRetentionDays, logger }, signal),
       (signal) =>
         removeExpiredSeries({ database: retention, cluster, logger, retention: config.seriesRetention }, signal),
+      (signal) => removeUnusedCode({ database: retention, cluster, logger, ...config.code }, signal),
       (signal) => removeOldSnapshots({ database: retention, cluster, logger, days: config.recordBounds.days }, signal),
       (signal) => removeOldRecords({ database: retention, cluster, logger, bounds: config.recordBounds }, signal),
     ];

@@ -92,6 +92,29 @@ ipFamilies: {{- toYaml . | nindent 2 }}
 {{- ((.Values.operator).metrics).tokenSecretName | default "coxswain-metrics" -}}
 {{- end }}
 
+{{- /* The bucket for code, as API and operator read it; nothing if none is named. */}}
+{{- define "coxswain.codeBucket" -}}
+{{- with .Values.codeBucket }}
+{{- if .uri }}
+- name: COXSWAIN_CODE_BUCKET_URI
+  value: {{ .uri | quote }}
+{{- with .endpoint }}
+- name: COXSWAIN_CODE_BUCKET_ENDPOINT
+  value: {{ . | quote }}
+{{- end }}
+{{- with .region }}
+- name: COXSWAIN_CODE_BUCKET_REGION
+  value: {{ . | quote }}
+{{- end }}
+{{- $secret := required "codeBucket.credentialsSecret is needed with codeBucket.uri" .credentialsSecret }}
+- name: COXSWAIN_CODE_BUCKET_KEY_ID
+  valueFrom: { secretKeyRef: { name: {{ $secret | quote }}, key: AWS_ACCESS_KEY_ID } }
+- name: COXSWAIN_CODE_BUCKET_KEY
+  valueFrom: { secretKeyRef: { name: {{ $secret | quote }}, key: AWS_SECRET_ACCESS_KEY } }
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- /* Ports of the Kubernetes API as a NetworkPolicy lists them. */}}
 {{- define "coxswain.kubernetesApiPorts" -}}
 {{- range .Values.networkPolicy.kubernetesApiPorts }}

@@ -75,7 +75,12 @@ class Http:
             error: httpx.RequestError | None = None
             try:
                 response = self._http.request(
-                    request.method, request.path, params=query_of(request), headers=headers, json=request.body
+                    request.method,
+                    request.path,
+                    params=query_of(request),
+                    headers=headers,
+                    json=request.body,
+                    content=request.content,
                 )
                 if response.is_success:
                     return answer_of(request, response.content)
@@ -93,7 +98,13 @@ class Http:
         try:
             request = next(flow)
             while True:
-                request = flow.send(self.call(request))
+                try:
+                    answer = self.call(request)
+                except CoxswainError as error:
+                    # A flow may know what to do instead.
+                    request = flow.throw(error)
+                else:
+                    request = flow.send(answer)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
 
@@ -155,7 +166,12 @@ class AsyncHttp:
             error: httpx.RequestError | None = None
             try:
                 response = await self._http.request(
-                    request.method, request.path, params=query_of(request), headers=headers, json=request.body
+                    request.method,
+                    request.path,
+                    params=query_of(request),
+                    headers=headers,
+                    json=request.body,
+                    content=request.content,
                 )
                 if response.is_success:
                     return answer_of(request, response.content)
@@ -173,7 +189,12 @@ class AsyncHttp:
         try:
             request = next(flow)
             while True:
-                request = flow.send(await self.call(request))
+                try:
+                    answer = await self.call(request)
+                except CoxswainError as error:
+                    request = flow.throw(error)
+                else:
+                    request = flow.send(answer)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
 

@@ -32,13 +32,17 @@ class Request(Generic[T]):
     answer: str
     query: Mapping[str, Any] = field(default_factory=dict)
     body: Any = None
+    #: Bytes in place of a JSON body, and their media type.
+    content: bytes | None = None
+    content_type: str | None = None
     if_match: str | None = None
     #: Whether a repeated request under the same idempotency key creates nothing twice.
     is_keyed: bool = False
 
     @property
     def may_be_repeated(self) -> bool:
-        return self.method == "GET" or self.is_keyed
+        # A PUT of bytes stores them under their digest.
+        return self.method == "GET" or self.is_keyed or self.content is not None
 
 
 def headers_of(request: Request[Any], token: str | None) -> dict[str, str]:
@@ -49,6 +53,8 @@ def headers_of(request: Request[Any], token: str | None) -> dict[str, str]:
         headers["authorization"] = f"Bearer {token}"
     if request.if_match is not None:
         headers["if-match"] = request.if_match
+    if request.content_type is not None:
+        headers["content-type"] = request.content_type
     if request.is_keyed:
         headers["idempotency-key"] = str(uuid.uuid4())
     return headers

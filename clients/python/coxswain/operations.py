@@ -54,6 +54,45 @@ def checkpoints_adopt(
     )
 
 
+def code_get(
+    project: str,
+    sha256: str,
+    *,
+    namespace: str | None = None,
+) -> Request[types.CodeArchive]:
+    """An archive of code that the project uploaded.
+
+    namespace: Namespace of the job that will name the archive. Absent: the first of the project.
+    """
+    return Request(
+        method="GET",
+        path=f"/v1/projects/{quote(project)}/code/{quote(sha256)}",
+        query={"namespace": namespace},
+        answer="json",
+    )
+
+
+def code_upload(
+    project: str,
+    sha256: str,
+    content: bytes,
+    *,
+    namespace: str | None = None,
+) -> Request[types.CodeArchive]:
+    """Upload an archive of code under its SHA-256; a job names it in spec.code.
+
+    namespace: Namespace of the job that will name the archive. Absent: the first of the project.
+    """
+    return Request(
+        method="PUT",
+        path=f"/v1/projects/{quote(project)}/code/{quote(sha256)}",
+        query={"namespace": namespace},
+        content=content,
+        content_type="application/gzip",
+        answer="json",
+    )
+
+
 def fabric_changes(
     snapshot_id: str,
     *,

@@ -921,6 +921,19 @@ class ClusterProfileInput(TypedDict):
     factors: list[ProfileFactorInput]
 
 
+class CodeArchive(TypedDict):
+    sha256: str
+    """SHA-256 of the archive; spec.code.sha256 of a job names it."""
+    namespace: str
+    """Namespace whose jobs can use it."""
+    bytes: int
+    """Size of the archive."""
+    uploadedAt: str
+    """Time of the upload."""
+    usedAt: str
+    """Time at which a job last named it, or of the upload. An archive that no job names is removed later."""
+
+
 class CodeSpec(TypedDict):
     sha256: str
     """SHA-256 of the archive in hexadecimal digits. `coxswain submit --workdir` uploads the archive and sets this field."""

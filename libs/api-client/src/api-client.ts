@@ -13,6 +13,8 @@ import {
   type CheckpointVerify,
   CheckpointVerifyRequest,
   ClusterFabric,
+  CODE_MEDIA_TYPE,
+  CodeArchive,
   GpuCounts,
   GroupRole,
   GroupRoleList,
@@ -81,6 +83,8 @@ export interface ApiAccess {
 interface RequestOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly body?: unknown;
+  /** In place of a JSON body. */
+  readonly bytes?: Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
 }
@@ -109,6 +113,13 @@ interface JobReference {
 export interface CheckpointReference {
   readonly project: string;
   readonly uid: string;
+}
+
+/** An archive of code, for jobs of a namespace; absent: the first of the project. */
+interface CodeReference {
+  readonly project: string;
+  readonly sha256: string;
+  readonly namespace?: string | undefined;
 }
 
 /** Filters for checkpoints of a project. */
@@ -343,6 +354,21 @@ export class ApiClient {
   /** Creates a job. The same idempotency key creates one job, however often it is sent. */
   createJob(project: string, body: JobCreateInput, idempotencyKey?: string): Promise<Job> {
     return this.#make(Job, `${projectPath(project)}/jobs`, { body, idempotencyKey });
+  }
+
+  /** Undefined: the project has not uploaded it. */
+  async code(reference: CodeReference): Promise<CodeArchive | undefined> {
+    try {
+      return await this.#json(CodeArchive, codePath(reference));
+    } catch (error) {
+      if (error instanceof ApiProblem && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  uploadCode(reference: CodeReference, bytes: Uint8Array<ArrayBuffer>): Promise<CodeArchive> {
+    const headers = { 'content-type': CODE_MEDIA_TYPE };
+    return this.#json(CodeArchive, codePath(reference), { method: 'PUT', bytes, headers });
   }
 
   job(reference: JobReference): Promise<Job> {
@@ -593,6 +619,7 @@ export class ApiClient {
         ...options.headers,
       },
     };
+    if (options.bytes !== undefined) init.body = options.bytes;
     if (options.body !== undefined) init.body = JSON.stringify(options.body);
     const signals = [this.#access.signal, options.signal].filter((signal) => signal !== undefined);
     if (signals.length > 0) init.signal = AbortSignal.any(signals);
@@ -632,6 +659,10 @@ function webhookPath({ project, id }: WebhookReference): string {
 
 function checkpointPath({ project, uid }: CheckpointReference): string {
   return `${projectPath(project)}/checkpoints/${encodeURIComponent(uid)}`;
+}
+
+function codePath({ project, sha256, namespace }: CodeReference): string {
+  return `${projectPath(project)}/code/${encodeURIComponent(sha256)}${search({ namespace })}`;
 }
 
 function jobPath({ project, id }: JobReference): string {

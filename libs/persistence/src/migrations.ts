@@ -28,6 +28,7 @@ import { RecordWhatRetentionDecided1795898700000 } from '../../../migrations/202
 import { FindCheckpointsOfACluster1795900200000 } from '../../../migrations/20261128211000-find-checkpoints-of-a-cluster.ts';
 import { FindAttemptsByTheirCheckpoint1795910700000 } from '../../../migrations/20261129000500-find-attempts-by-their-checkpoint.ts';
 import { LetWebhooksWriteForSlack1795971600000 } from '../../../migrations/20261129170000-let-webhooks-write-for-slack.ts';
+import { RecordArchivesOfCode1795982400000 } from '../../../migrations/20261129200000-record-archives-of-code.ts';
 import { LetProjectsUsePriorityClasses1795919400000 } from '../../../migrations/20261129023000-let-projects-use-priority-classes.ts';
 import { RecordFirstExpectedStarts1795919700000 } from '../../../migrations/20261129023500-record-first-expected-starts.ts';
 import { RecordProgressOfCheckpoints1795906800000 } from '../../../migrations/20261128230000-record-progress-of-checkpoints.ts';
@@ -67,4 +68,5 @@ export const MIGRATIONS = [
   LetProjectsUsePriorityClasses1795919400000,
   RecordFirstExpectedStarts1795919700000,
   LetWebhooksWriteForSlack1795971600000,
+  RecordArchivesOfCode1795982400000,
 ] as const;

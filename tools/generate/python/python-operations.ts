@@ -37,6 +37,7 @@ function operationText({ method, path, operation }: Described, types: PythonType
   );
   const named = operation.operationId.replaceAll(/_(.)/g, (_all, next: string) => next.toUpperCase());
   const body = operation.requestBody?.content?.['application/json']?.schema;
+  const bytes = body === undefined ? Object.keys(operation.requestBody?.content ?? {})[0] : undefined;
   const answer = answerOf(operation, types, named);
   const paths = parameters.filter(({ in: place }) => place === 'path');
   const others = parameters.filter(({ in: place }) => place !== 'path');
@@ -46,6 +47,7 @@ function operationText({ method, path, operation }: Described, types: PythonType
     ...(body === undefined
       ? []
       : [`body: ${typed(types.annotation(body, `${named}Body`))}${isBodyRequired ? '' : ' | None = None'}`]),
+    ...(bytes === undefined ? [] : ['content: bytes']),
     ...(others.length === 0 ? [] : ['*']),
     ...others.map((parameter) => optional(parameter, types, named)),
   ];
@@ -58,6 +60,7 @@ function operationText({ method, path, operation }: Described, types: PythonType
       ? []
       : [`query={${query.map(({ name }) => `${JSON.stringify(name)}: ${snakeCase(name)}`).join(', ')}}`]),
     ...(body === undefined ? [] : ['body=body']),
+    ...(bytes === undefined ? [] : ['content=content', `content_type=${JSON.stringify(bytes)}`]),
     ...(others.some(({ name }) => name === 'If-Match') ? ['if_match=if_match'] : []),
     ...(isKeyed ? ['is_keyed=True'] : []),
     `answer=${JSON.stringify(answer.kind)}`,

@@ -106,6 +106,8 @@ export const ROUTE_RULES: Readonly<Record<string, AccessRule>> = {
   'POST /v1/projects/{project}/jobs/{jobId}/stacks': 'job.read',
   'GET /v1/projects/{project}/jobs/{jobId}/rendering': 'job.read',
   'POST /v1/projects/{project}/renderings': 'layout.read',
+  'GET /v1/projects/{project}/code/{sha256}': 'job.read',
+  'PUT /v1/projects/{project}/code/{sha256}': 'job.submit',
   'GET /v1/projects/{project}/layouts': 'layout.read',
   'POST /v1/projects/{project}/layouts': 'layout.write',
   'GET /v1/projects/{project}/layouts/{layoutId}': 'layout.read',

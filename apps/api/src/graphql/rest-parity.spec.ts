@@ -77,6 +77,8 @@ const REST_ALONE: Readonly<Record<string, string>> = {
   'POST /v1/sign-out': 'sets the cookie of the page',
   'GET /v1/projects/{project}/jobs/{jobId}/events/stream': 'goes on',
   'GET /v1/projects/{project}/jobs/{jobId}/logs': 'goes on',
+  'GET /v1/projects/{project}/code/{sha256}': 'comes before an upload',
+  'PUT /v1/projects/{project}/code/{sha256}': 'has a body of bytes',
   'POST /v1/projects/{project}/jobs/check': 'is for the command line, beside the submit that it comes before',
 };
 

@@ -85,6 +85,7 @@ export const UNREACHABLE_CONSTRAINTS: Readonly<Record<string, string>> = {
   fabric_chunks_pkey: 'the fabric is recorded with ON CONFLICT',
   outbox_entry_of_job: 'entries are recorded with ON CONFLICT',
   webhooks_tenant: 'as projects_tenant',
+  code_archives_pkey: 'archives of code are recorded with ON CONFLICT',
   webhook_deliveries_state: 'the API names no other states',
 };
 

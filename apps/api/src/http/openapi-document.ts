@@ -6,7 +6,7 @@ import { PAGE_HEADER, SESSION_COOKIE } from '../auth/credential.ts';
 import { ROLE_ACTIONS } from '../auth/roles.ts';
 import type { DescribedHeader } from './described-parameter.ts';
 import { IF_MATCH, IF_NONE_MATCH } from './etag.ts';
-import { type DeclaredParameter, type DeclaredRoute, declaredRoutes } from './openapi.ts';
+import { type Answer, type DeclaredParameter, type DeclaredRoute, declaredRoutes } from './openapi.ts';
 import { isTagged, responsesOf } from './openapi-responses.ts';
 import { type SchemaRegistry, schemaOf } from './openapi-schema.ts';
 
@@ -82,6 +82,7 @@ function operationOf(route: DeclaredRoute, registry: SchemaRegistry): Record<str
       })),
     ],
     ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route.body, registry) }),
+    ...(answer?.body === undefined ? {} : { requestBody: bytesOf(answer.body) }),
     responses: responsesOf(route, registry),
   };
 }
@@ -108,6 +109,10 @@ function bySomebody(roles: readonly (readonly string[])[]): readonly Readonly<Re
 
 /** Parameters of paths are read as text; what is no name of anything is not found. */
 const PATH_PARAMETERS: Readonly<Record<string, { readonly description: string; readonly schema: object }>> = {
+  sha256: {
+    description: 'SHA-256 of the archive.',
+    schema: { type: 'string', pattern: '^[0-9a-f]{64}$', examples: ['0123456789abcdef'.repeat(4)] },
+  },
   project: {
     description: 'Name of the project. Cluster administrators read every project’s jobs under `-`.',
     schema: { type: 'string', minLength: 1, maxLength: 63, examples: ['research'] },
@@ -129,6 +134,10 @@ function parameterOf(parameter: DeclaredParameter, registry: SchemaRegistry): Re
     ...(described === undefined ? {} : { description: described }),
     schema: schema === undefined ? { type: 'string' } : schemaOf(schema, { io: 'input', registry }),
   };
+}
+
+function bytesOf({ contentType, description }: NonNullable<Answer['body']>): Record<string, unknown> {
+  return { required: true, description, content: { [contentType]: { schema: { type: 'string', format: 'binary' } } } };
 }
 
 function requestBodyOf(body: z.ZodType, registry: SchemaRegistry): Record<string, unknown> {

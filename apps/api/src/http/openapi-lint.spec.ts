@@ -29,7 +29,7 @@ const RULES = {
   'operation-tag-defined': 'error',
   'operation-2xx-response': 'off',
   'parameter-description': 'error',
-  'request-mime-type': { severity: 'error', allowedValues: ['application/json'] },
+  'request-mime-type': { severity: 'error', allowedValues: ['application/json', 'application/gzip'] },
   'response-mime-type': {
     severity: 'error',
     allowedValues: ['application/json', 'application/problem+json', 'text/event-stream', 'text/plain'],

@@ -22,6 +22,8 @@ export interface Answer {
   /** Absent: no JSON body. */
   readonly schema?: z.ZodType;
   readonly contentType?: string;
+  /** A body of bytes, which the handler reads as a stream. Absent: JSON, if the handler has a body. */
+  readonly body?: { readonly contentType: string; readonly description: string };
   /** Headers of this answer, beside those that every answer has. */
   readonly headers?: readonly DescribedHeader[];
   /** Headers that the handler reads from the request by itself. */

@@ -40,6 +40,7 @@ import { findJobRow, type JobRow } from './job-row.ts';
 import { insertRequestedJob, recordDesiredChange, type DesiredChange } from './job-table.ts';
 import type { LabelRequirement } from './label-selector.ts';
 import type { KnownCheckpoint } from './resume-loads.ts';
+import { requireUploadedCode } from './uploaded-code.ts';
 import { requireNoPlainSecrets, requireRunnable } from './spec-rules.ts';
 
 /** Which job, and which versions of what is asked of it when the caller insists (If-Match). */
@@ -224,6 +225,7 @@ export class JobsService {
     await this.#limits.requireRoom(sql, project, 'endedJobs');
     await this.#limits.requireRoom(sql, project, 'jobs');
     const namespace = await this.namespaceFor(sql, project, body.namespace);
+    await requireUploadedCode(sql, { clusterId: this.#cluster.id, projectId: project.id, namespace }, body.spec);
     const id = randomUUID();
     await insertRequestedJob(sql, this.#cluster, {
       id,

@@ -21,6 +21,7 @@ export const LIMITS = [
   'logStreams',
   'stacks',
   'answers',
+  'codeBytes',
 ] as const;
 /** One entry of {@link LIMITS}. */
 export type Limit = (typeof LIMITS)[number];

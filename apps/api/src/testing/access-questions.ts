@@ -63,6 +63,7 @@ const BODIES: Readonly<Record<string, Input>> = {
   'POST /v1/projects/{project}/jobs/{jobId}/cancel': nothing,
   'POST /v1/projects/{project}/jobs/{jobId}/stacks': nothing,
   'POST /v1/projects/{project}/checkpoints/{uid}/verify': nothing,
+  'PUT /v1/projects/{project}/code/{sha256}': nothing,
   'PUT /v1/projects/{project}/checkpoints/{uid}/pin': () => ({ reason: PIN }),
   'POST /v1/projects/{project}/checkpoints': newAdoption,
   'POST /v1/projects/{project}/layouts': newLayout,

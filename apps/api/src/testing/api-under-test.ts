@@ -16,6 +16,8 @@ import { environmentOf, rolesOf } from './test-database.ts';
 export interface TestRequest {
   readonly token?: string;
   readonly body?: unknown;
+  /** Sent as it is, in place of `body`. */
+  readonly bytes?: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -78,6 +80,7 @@ export async function startApiUnderTest(options: {
         ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
         ...request.headers,
       },
+      ...(request.bytes === undefined ? {} : { payload: Buffer.from(request.bytes) }),
       ...(request.body === undefined
         ? {}
         : { payload: typeof request.body === 'string' ? request.body : JSON.stringify(request.body) }),

@@ -9,6 +9,7 @@ import { jobDetails } from './job-tables.ts';
 import type { ProjectJobs } from '../session/project-jobs.ts';
 import type { Session } from '../session/session.ts';
 import { watchJob } from './watch.ts';
+import { uploadWorkdir, withWorkdir } from '../workdir/ship-workdir.ts';
 import { wholeNumber } from '../options/whole-number.ts';
 
 interface SubmitOptions {
@@ -21,6 +22,7 @@ interface SubmitOptions {
   readonly idempotencyKey?: string;
   readonly watch?: true;
   readonly check?: true;
+  readonly workdir?: string;
 }
 
 interface WaitOption {
@@ -67,31 +69,39 @@ export function addActingCommands(program: Command, session: Session): void {
       '--engine-file <file>',
       'configuration of the engine, such as ds_config.json or train.toml; its values become engine.options',
     )
+    .option(
+      '--workdir <directory>',
+      'ship this directory with the job, which runs there: no new image for a change; .gitignore is obeyed',
+    )
     .option('--idempotency-key <key>', 'submitting the same key twice creates one job (default: a new key)')
     .option('-w, --watch', 'follow the job until it ends')
     .option('--check', 'submit nothing: print what the job would wait for; exit code 1 if a change is needed')
     .addHelpText('after', '\nExample:\n  coxswain submit -f examples/jobs/tiny-gpt.yaml --watch')
     .action(async (options: SubmitOptions) => {
-      const body = readJobFile(options.file, {
+      const job = readJobFile(options.file, {
         name: options.name,
         gpus: options.gpus,
         engineFile: options.engineFile,
         priorityClass: options.priorityClass,
         maxRuntime: options.maxRuntime,
       });
+      const shipped = options.workdir === undefined ? undefined : withWorkdir(job, options.workdir, session.printError);
+      const body = shipped?.body ?? job;
       const project = await session.open();
       if (options.check === true) {
         const check = await project.api.checkJob(project.project, body);
         session.show(check, checkText);
         return session.setExitCode(isInTheWay(check) ? 1 : 0);
       }
-      const job = await project.api.createJob(project.project, body, options.idempotencyKey);
+      if (shipped !== undefined)
+        session.printError(await uploadWorkdir(project, { packed: shipped.packed, namespace: body.namespace }));
+      const made = await project.api.createJob(project.project, body, options.idempotencyKey);
       if (options.watch === undefined) {
-        showJob(job);
-        return tellNext(project, job, `coxswain watch ${job.name}, or coxswain explain ${job.name} if it waits`);
+        showJob(made);
+        return tellNext(project, made, `coxswain watch ${made.name}, or coxswain explain ${made.name} if it waits`);
       }
-      if (session.outputFormat() === 'table') session.print(`Submitted ${job.name} (${job.id}).`);
-      session.setExitCode(await watchJob(project, job, session));
+      if (session.outputFormat() === 'table') session.print(`Submitted ${made.name} (${made.id}).`);
+      session.setExitCode(await watchJob(project, made, session));
     });
 
   program

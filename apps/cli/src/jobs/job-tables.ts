@@ -92,6 +92,7 @@ export function jobDetails(job: Job, now: Date): string {
   if (job.progress !== null) facts.push(['Progress', progressLine({ ...job.progress, etaSeconds })]);
   facts.push(...planFacts(job));
   const secrets = describeSecrets(job.spec.engine).map(({ as, from }) => `${as}: ${from}`);
+  if (job.spec.code !== undefined) facts.push(['Code', `SHA-256 ${job.spec.code.sha256}`]);
   if (secrets.length > 0) facts.push(['Secrets', secrets.join('; ')]);
   facts.push(['Created', `${formatDuration(now.getTime() - Date.parse(job.createdAt))} ago`]);
   const attempts = job.attempts.flatMap(attemptRows);

@@ -1,5 +1,5 @@
 import { ApiClient } from '@coxswain/api-client';
-import { REPORT_TOKEN_AUDIENCE } from '@coxswain/api-types';
+import { type CodeBucket, REPORT_TOKEN_AUDIENCE } from '@coxswain/api-types';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -34,6 +34,8 @@ export interface SystemOptions {
   readonly shortLeases?: boolean;
   /** Settings of the operators beyond what they need here. */
   readonly operatorEnvironment?: Readonly<Record<string, string>>;
+  /** Where API and operators keep archives of code; nowhere unless given. */
+  readonly codeBucket?: CodeBucket;
   /** Run the queue worker as a process of its own, so that it can be killed alone. */
   readonly separateWorker?: boolean;
   /** Where operators find the API server; its own address unless given. Asked once, when it is up. */
@@ -89,6 +91,16 @@ export async function startSystem(options: SystemOptions = {}): Promise<Coxswain
     await system.stop({ keepLogs: true });
     throw new Error(`Coxswain did not start; logs are in ${directory.logs}`, { cause: error });
   }
+}
+
+function codeEnvironment(bucket: CodeBucket | undefined): Readonly<Record<string, string>> {
+  if (bucket === undefined) return {};
+  return {
+    COXSWAIN_CODE_BUCKET_URI: bucket.uri,
+    ...(bucket.endpoint === undefined ? {} : { COXSWAIN_CODE_BUCKET_ENDPOINT: bucket.endpoint }),
+    COXSWAIN_CODE_BUCKET_KEY_ID: bucket.credentials.accessKeyId,
+    COXSWAIN_CODE_BUCKET_KEY: bucket.credentials.secretAccessKey,
+  };
 }
 
 class LocalSystem implements CoxswainSystem {
@@ -176,6 +188,7 @@ class LocalSystem implements CoxswainSystem {
               COXSWAIN_LEASE_RETRY_PERIOD_MS: '400',
             }
           : {}),
+        ...codeEnvironment(this.#options.codeBucket),
         ...this.#options.operatorEnvironment,
       });
     });
@@ -199,6 +212,7 @@ class LocalSystem implements CoxswainSystem {
         audience: REPORT_TOKEN_AUDIENCE,
       }),
       COXSWAIN_BOOTSTRAP_TOKEN_FILE: join(this.#runDirectory.data, 'admin-token'),
+      ...codeEnvironment(this.#options.codeBucket),
     };
   }
 

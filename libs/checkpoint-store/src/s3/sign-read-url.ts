@@ -34,7 +34,7 @@ export async function signReadUrl(
   const signer = new SignatureV4({
     service: 's3',
     region,
-    credentials: bucket.credentials,
+    credentials: { ...bucket.credentials },
     sha256: Sha256,
     // The keys of S3 are escaped once.
     uriEscapePath: false,

@@ -355,6 +355,10 @@ const ROWS: readonly (readonly [statement: string, parameters: readonly string[]
     ['clusterId', 'principalId', 'projectId'],
   ],
   [
+    "INSERT INTO code_archives (cluster_id, project_id, namespace, sha256, bytes) VALUES ($1, $2, 'n', 'd', 1)",
+    ['clusterId', 'projectId'],
+  ],
+  [
     "INSERT INTO webhooks (id, cluster_id, project_id, url, events, sealed_secret) VALUES ($1, $2, $3, 'u', '{}', 's')",
     ['jobId', 'clusterId', 'projectId'],
   ],

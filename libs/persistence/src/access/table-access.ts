@@ -67,6 +67,7 @@ export const TABLE_ACCESS: Readonly<Record<string, TableAccess>> = {
   checkpoint_verifications: { requests: 'read', rows: BY_NAMESPACE },
   checkpoints: { requests: 'read', rows: BY_NAMESPACE },
   clusters: { requests: 'none', reason: 'read at the start of a process' },
+  code_archives: { requests: 'write', rows: byProject() },
   fabric_chunks: { requests: 'read', rows: OF_ADMINISTRATORS, reason: WHOLE_FABRIC },
   fabric_snapshots: { requests: 'read', rows: OF_ADMINISTRATORS, reason: WHOLE_FABRIC },
   group_roles: { requests: 'write', rows: byProject() },

@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { CODE_LIMITS } from '@coxswain/api-types';
+import { formatBytes } from '@coxswain/units';
+import { CliError } from '../cli-error.ts';
+import { fileError } from '../files/file-error.ts';
+import { listFiles, type WorkdirFile } from './list-files.ts';
+import { writeTar } from './write-tar.ts';
+
+/** An archive of a working directory. */
+export interface PackedWorkdir {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly sha256: string;
+  readonly files: number;
+  /** Files that look like secrets. */
+  readonly secrets: readonly string[];
+}
+
+const SECRET =
+  /(^|\/)(\.env(\.[^/]*)?|\.netrc|\.pypirc|\.npmrc|id_(rsa|dsa|ecdsa|ed25519)|[^/]*\.(pem|key|p12|pfx)|credentials(\.json)?|kubeconfig)$/i;
+/** Of files that hold only names of variables. */
+const NO_SECRET = /\.(example|sample|template|dist)$/i;
+const LARGEST_SHOWN = 5;
+/** A header for each file; those with long names have two more blocks. */
+const HEADER_BYTES = 512;
+
+/** Packs the directory: the same files give the same bytes. Throws CliError if the archive would be too large, and names the largest files. */
+export function packWorkdir(directory: string): PackedWorkdir {
+  const files = listFiles(directory);
+  if (files.length === 0) throw new CliError(`The working directory ${directory} has no files to ship.`);
+  const sum = files.reduce((total, { bytes }) => total + bytes + HEADER_BYTES, 0);
+  if (files.length > CODE_LIMITS.entries)
+    throw new CliError(
+      `The working directory ${directory} has ${files.length} files, and a job takes at most ${CODE_LIMITS.entries}. ${LEAVE_OUT}`,
+    );
+  if (sum > CODE_LIMITS.unpackedBytes)
+    throw tooLarge(directory, { what: 'of files', bytes: sum, most: CODE_LIMITS.unpackedBytes }, files);
+  const tar = writeTar(files.map((file) => ({ ...file, content: contentOf(directory, file) })));
+  const bytes = gzipSync(tar);
+  if (bytes.length > CODE_LIMITS.archiveBytes)
+    throw tooLarge(directory, { what: 'as an archive', bytes: bytes.length, most: CODE_LIMITS.archiveBytes }, files);
+  return {
+    bytes: new Uint8Array(bytes),
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    files: files.length,
+    secrets: files.map(({ path }) => path).filter((path) => SECRET.test(path) && !NO_SECRET.test(path)),
+  };
+}
+
+const LEAVE_OUT = 'Add data, checkpoints and environments to .gitignore; a job reads data from a claim or a bucket.';
+
+function tooLarge(
+  directory: string,
+  { what, bytes, most }: { readonly what: string; readonly bytes: number; readonly most: number },
+  files: readonly WorkdirFile[],
+): CliError {
+  const largest = files.toSorted((one, other) => other.bytes - one.bytes).slice(0, LARGEST_SHOWN);
+  const lines = largest.map((file) => `  ${formatBytes(file.bytes).padStart(10)}  ${file.path}`);
+  return new CliError(
+    `The working directory ${directory} has ${formatBytes(bytes)} ${what}, and a job takes at most ${formatBytes(most)}. The largest files:\n${lines.join('\n')}\n${LEAVE_OUT}`,
+  );
+}
+
+function contentOf(directory: string, { path, target }: WorkdirFile): Uint8Array {
+  if (target !== undefined) return new Uint8Array();
+  try {
+    return readFileSync(join(directory, path));
+  } catch (error) {
+    throw fileError('read', join(directory, path), error);
+  }
+}

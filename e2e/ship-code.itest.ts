@@ -1,0 +1,95 @@
+/** A researcher edits a program and submits it again without an image: command line, API, bucket, operator, launcher and a real process. */
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { codePathOf, type Job } from '@coxswain/api-types';
+import { type CheckpointStore, openStore } from '@coxswain/checkpoint-store';
+import type { CoxswainSystem } from '@coxswain/local-cluster';
+import { stringify } from 'yaml';
+import { createProject, jobIn, type TestProject } from './support/project.ts';
+import { codeBucketOf, releaseSharedSystem, sharedSystem } from './support/shared-system.ts';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const PROGRAM = join(ROOT, 'apps/cli/bin/coxswain.mjs');
+
+let system: CoxswainSystem;
+let project: TestProject;
+let bucket: CheckpointStore;
+let workdir: string;
+
+beforeAll(async () => {
+  system = await sharedSystem();
+  const { uri, ...options } = codeBucketOf(system);
+  bucket = await openStore(uri, options);
+  project = await createProject(system, 'shippers');
+  const config = stringify({ server: system.apiUrl, token: project.token });
+  writeFileSync(join(system.directory, 'shipping.yaml'), config);
+  workdir = mkdtempSync(join(tmpdir(), 'workdir-'));
+  cpSync(join(ROOT, 'examples/code'), workdir, { recursive: true });
+});
+
+afterAll(async () => {
+  rmSync(workdir, { recursive: true, force: true });
+  await releaseSharedSystem();
+});
+
+/** Submits the example with the working directory, as a person does. */
+async function submit(name: string): Promise<{ readonly job: Job; readonly err: string }> {
+  const job = join(ROOT, 'examples/jobs/ship-code.yaml');
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    [PROGRAM, 'submit', '-f', job, '--name', name, '--workdir', workdir, '-o', 'json'],
+    {
+      env: {
+        PATH: process.env['PATH'],
+        COXSWAIN_CONFIG: join(system.directory, 'shipping.yaml'),
+      },
+    },
+  );
+  return { job: JSON.parse(stdout) as Job, err: stderr };
+}
+
+async function lastLine(job: Job): Promise<string> {
+  let text = '';
+  for await (const chunk of await project.api.logs({ project: project.name, id: job.id }, { rank: 0 }))
+    text += Buffer.from(chunk).toString();
+  return (
+    text
+      .trim()
+      .split('\n')
+      .findLast((line) => line.includes('learning rate')) ?? text
+  );
+}
+
+it('runs what was edited, without an image, and uploads nothing for what was not', async () => {
+  const first = await submit('first');
+  expect(first.err).toContain('Uploaded code (1 file');
+  const done = await jobIn(project, first.job.id, ['Complete']);
+  expect(await lastLine(done)).toContain('learning rate 0.05');
+
+  const program = join(workdir, 'train.py');
+  writeFileSync(program, readFileSync(program, 'utf8').replace('LEARNING_RATE = 0.05', 'LEARNING_RATE = 0.2'));
+  const second = await submit('second');
+  expect(second.job.spec.code?.sha256).not.toBe(first.job.spec.code?.sha256);
+  expect(await lastLine(await jobIn(project, second.job.id, ['Complete']))).toContain('learning rate 0.2');
+
+  const third = await submit('third');
+  expect(third.err).toContain('Code is unchanged (1 file');
+  expect(third.job.spec.code).toEqual(second.job.spec.code);
+  await jobIn(project, third.job.id, ['Complete']);
+});
+
+it('a job whose archive is gone fails at once, and its sentence says what to do', async () => {
+  writeFileSync(join(workdir, 'note.txt'), 'makes another archive');
+  const { job: uploaded } = await submit('uploaded');
+  const sha256 = uploaded.spec.code?.sha256 ?? '';
+  await jobIn(project, uploaded.id, ['Complete']);
+  await bucket.remove([codePathOf(project.name, sha256)]);
+  const { job } = await submit('gone');
+  const failed = await jobIn(project, job.id, ['Failed']);
+  expect(failed.restarts.charged).toBe(0);
+  expect(failed.attempts).toHaveLength(1);
+  expect(failed.summary).toContain(`The archive of the job's code (SHA-256 ${sha256}) is no longer in the bucket.`);
+});
