@@ -13,7 +13,7 @@ and project as arguments.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ._client import AsyncClient, Client
@@ -25,6 +25,7 @@ from ._errors import (
     NotFoundError,
     SettingsError,
     UnreachableError,
+    WorkdirError,
 )
 from ._events import Change
 from ._job import AsyncJob, Job
@@ -51,12 +52,14 @@ __all__ = [
     "Request",
     "SettingsError",
     "UnreachableError",
+    "WorkdirError",
     "check",
     "command_job",
     "connect",
     "job",
     "jobs",
     "plan",
+    "predict",
     "queue",
     "submit",
 ]
@@ -76,14 +79,20 @@ def _connected() -> Client:
 
 
 def submit(
-    job: str | os.PathLike[str] | Mapping[str, Any],
+    job: str | os.PathLike[str] | Mapping[str, Any] | Callable[..., Any],
     *,
+    workdir: str | os.PathLike[str] | None = None,
+    args: Mapping[str, Any] | list[str] | None = None,
+    image: str | None = None,
+    model: str | None = None,
     name: str | None = None,
     gpus: int | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> Job:
     """See Client.submit."""
-    return _connected().submit(job, name=name, gpus=gpus, labels=labels)
+    return _connected().submit(
+        job, workdir=workdir, args=args, image=image, model=model, name=name, gpus=gpus, labels=labels
+    )
 
 
 def check(
@@ -111,3 +120,8 @@ def queue() -> types.Queue:
 def plan(model: str | Mapping[str, Any], **request: Any) -> PlanResult:
     """See Client.plan."""
     return _connected().plan(model, **request)
+
+
+def predict(model: str | Mapping[str, Any], **request: Any) -> types.Plan:
+    """See Client.predict."""
+    return _connected().predict(model, **request)

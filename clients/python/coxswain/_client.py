@@ -20,9 +20,10 @@ from ._http import DEFAULT_TIMEOUT_SECONDS, Access, AsyncHttp, Http
 from ._job import AsyncJob, Job
 from ._job_file import job_body
 from ._lines import LineReader
-from ._plan import PlanResult, plan_request
+from ._plan import PlanResult, plan_request, predicted_axes
 from ._request import Request
 from ._settings import resolve
+from ._submission import create, submission
 
 if TYPE_CHECKING:
     from . import types
@@ -87,19 +88,29 @@ class Client:
 
     def submit(
         self,
-        job: str | os.PathLike[str] | Mapping[str, Any],
+        job: str | os.PathLike[str] | Mapping[str, Any] | Callable[..., Any],
         *,
+        workdir: str | os.PathLike[str] | None = None,
+        args: Mapping[str, Any] | list[str] | None = None,
+        image: str | None = None,
+        model: str | None = None,
         name: str | None = None,
         gpus: int | None = None,
         labels: Mapping[str, str] | None = None,
     ) -> Job:
-        """Submits a job: a job file, its content, or what `command_job()` returns.
+        """Submits a job: a job file, its content, what `command_job()` returns, a program (`train.py`), or a function.
 
-        gpus: instead of the layout of the job; the planner chooses one for that number. After a broken connection the
-        request is sent again, and creates one job.
+        workdir: directory that the ranks start in; it is shipped with the job, and .gitignore is obeyed. Of a program, absent:
+        its own directory. args: words after a program, or keyword arguments of a function. image, model: of a program or a
+        function; an image with its libraries, and the name of a preset that the planner knows. A function is shipped as its
+        source, so it must not use anything from outside but modules.
+        gpus: of a program or a function the ranks, 1 if absent; of a job file instead of its layout, and the planner chooses
+        one for that number. After a broken connection the request is sent again, and creates one job.
         """
-        body = job_body(job, name=name, gpus=gpus, labels=labels)
-        return Job(self, self.project, self.call(operations.jobs_create(self.project, body)))
+        body, archive = submission(
+            job, workdir=workdir, args=args, image=image, model=model, name=name, gpus=gpus, labels=labels
+        )
+        return Job(self, self.project, self.run(create(self.project, body, archive)))
 
     def check(
         self, job: str | os.PathLike[str] | Mapping[str, Any], *, name: str | None = None, gpus: int | None = None
@@ -163,6 +174,30 @@ class Client:
         """
         request = plan_request(model, gpu, gpus, global_batch_size, sequence_length, stack, pinned, others)
         return PlanResult(self.call(operations.plans_create(self.project, request)))
+
+    def predict(
+        self,
+        model: str | Mapping[str, Any],
+        *,
+        gpu: str,
+        gpus: int,
+        global_batch_size: int,
+        sequence_length: int,
+        tensor: int = 1,
+        pipeline: int = 1,
+        context: int = 1,
+        stack: str | None = None,
+        pinned: Mapping[str, Any] | None = None,
+        **others: Any,
+    ) -> types.Plan:
+        """The step time and memory of one layout on that number of GPUs; what is not given is chosen as the planner would.
+
+        The data-parallel degree is what is left of the GPUs. pinned: more options of the layout, as of plan(). Raises
+        CoxswainError with the reason if the layout does not fit.
+        """
+        axes = predicted_axes(gpus, tensor, pipeline, context, pinned)
+        request = plan_request(model, gpu, gpus, global_batch_size, sequence_length, stack, axes, {"top": 1, **others})
+        return PlanResult(self.call(operations.plans_create(self.project, request))).best
 
     def changes(
         self, project: str, job_id: str, last_event_id: str | None = None, *, timeout: float | None = None
@@ -241,16 +276,22 @@ class AsyncClient:
 
     async def submit(
         self,
-        job: str | os.PathLike[str] | Mapping[str, Any],
+        job: str | os.PathLike[str] | Mapping[str, Any] | Callable[..., Any],
         *,
+        workdir: str | os.PathLike[str] | None = None,
+        args: Mapping[str, Any] | list[str] | None = None,
+        image: str | None = None,
+        model: str | None = None,
         name: str | None = None,
         gpus: int | None = None,
         labels: Mapping[str, str] | None = None,
     ) -> AsyncJob:
         """As Client.submit."""
-        body = job_body(job, name=name, gpus=gpus, labels=labels)
+        body, archive = submission(
+            job, workdir=workdir, args=args, image=image, model=model, name=name, gpus=gpus, labels=labels
+        )
         project = await self.project()
-        return AsyncJob(self, project, await self.call(operations.jobs_create(project, body)))
+        return AsyncJob(self, project, await self.run(create(project, body, archive)))
 
     async def check(
         self, job: str | os.PathLike[str] | Mapping[str, Any], *, name: str | None = None, gpus: int | None = None
@@ -312,6 +353,26 @@ class AsyncClient:
         """As Client.plan."""
         request = plan_request(model, gpu, gpus, global_batch_size, sequence_length, stack, pinned, others)
         return PlanResult(await self.call(operations.plans_create(await self.project(), request)))
+
+    async def predict(
+        self,
+        model: str | Mapping[str, Any],
+        *,
+        gpu: str,
+        gpus: int,
+        global_batch_size: int,
+        sequence_length: int,
+        tensor: int = 1,
+        pipeline: int = 1,
+        context: int = 1,
+        stack: str | None = None,
+        pinned: Mapping[str, Any] | None = None,
+        **others: Any,
+    ) -> types.Plan:
+        """As Client.predict."""
+        axes = predicted_axes(gpus, tensor, pipeline, context, pinned)
+        request = plan_request(model, gpu, gpus, global_batch_size, sequence_length, stack, axes, {"top": 1, **others})
+        return PlanResult(await self.call(operations.plans_create(await self.project(), request))).best
 
     async def changes(
         self, project: str, job_id: str, last_event_id: str | None = None, *, timeout: float | None = None

@@ -21,6 +21,10 @@ class JobFileError(CoxswainError):
     """A job file cannot be read, or contains no job."""
 
 
+class WorkdirError(CoxswainError):
+    """A working directory or a function cannot be shipped with a job."""
+
+
 class UnreachableError(CoxswainError):
     """The API did not answer. If the request was a change, the API may have made it."""
 

@@ -41,6 +41,19 @@ def plan_request(
     return cast("types.PlanRequestInput", request)
 
 
+def predicted_axes(
+    gpus: int, tensor: int, pipeline: int, context: int, pinned: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """What the planner must keep to answer for one layout. Raises CoxswainError if the degrees do not divide the GPUs."""
+    model_ranks = tensor * pipeline * context
+    if gpus % model_ranks != 0:
+        raise CoxswainError(
+            f"tensor {tensor} x pipeline {pipeline} x context {context} is {model_ranks} ranks, which does not divide {gpus} GPUs."
+        )
+    axes = {"tensor": tensor, "pipeline": pipeline, "context": context, "data": gpus // model_ranks}
+    return {**axes, **(pinned or {})}
+
+
 class PlanResult:
     """The layouts that the planner found."""
 

@@ -1,0 +1,87 @@
+"""What `submit()` sends: the body of the job, and the archive of its code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from . import operations
+from ._errors import JobFileError
+from ._job_file import command_job, job_body
+from ._workdir import FUNCTION_FILE, Archive, function_source, pack, upload
+
+if TYPE_CHECKING:
+    from . import types
+    from ._flows import Flow
+
+
+def submission(
+    job: str | os.PathLike[str] | Mapping[str, Any] | Callable[..., Any],
+    *,
+    workdir: str | os.PathLike[str] | None = None,
+    args: Mapping[str, Any] | list[str] | None = None,
+    image: str | None = None,
+    model: str | None = None,
+    name: str | None = None,
+    gpus: int | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> tuple[types.JobCreateInput, Archive | None]:
+    """The body of the job, and its code. See Client.submit."""
+    if callable(job):
+        if isinstance(args, list):
+            raise JobFileError("args of a function are a dict of its keyword arguments.")
+        archive = pack(workdir, {FUNCTION_FILE: function_source(job, args or {})})
+        return _program(["python3", FUNCTION_FILE], job.__name__, image, model, name, gpus, labels), archive
+    if not isinstance(job, Mapping) and os.fspath(job).endswith(".py"):
+        if isinstance(args, Mapping):
+            raise JobFileError('args of a program are a list of words, such as ["--lr", "1e-4"].')
+        program, directory = _program_in(Path(job), workdir)
+        command = ["python3", program, *(args or [])]
+        return _program(command, Path(program).stem, image, model, name, gpus, labels), pack(directory)
+    if args is not None or image is not None or model is not None:
+        raise JobFileError("args, image and model are for a program (.py) or a function; a job file has them in itself.")
+    body = job_body(job, name=name, gpus=gpus, labels=labels)
+    return body, None if workdir is None else pack(workdir)
+
+
+def create(project: str, body: types.JobCreateInput, archive: Archive | None) -> Flow[types.Job]:
+    """Uploads the code, if there is any and the project does not have it, and creates the job."""
+    if archive is not None:
+        body = _with_code(body, archive)
+        yield from upload(project, archive, body.get("namespace"))
+    job: types.Job = yield operations.jobs_create(project, body)
+    return job
+
+
+def _with_code(body: types.JobCreateInput, archive: Archive) -> types.JobCreateInput:
+    spec = {**body["spec"], "code": {"sha256": archive.sha256}}
+    return cast("types.JobCreateInput", {**body, "spec": spec})
+
+
+def _program_in(program: Path, workdir: str | os.PathLike[str] | None) -> tuple[str, Path]:
+    directory = program.parent if workdir is None else Path(workdir)
+    place = program if program.is_file() else directory / program
+    if not place.is_file():
+        raise JobFileError(f"{program} is no file, neither here nor in {directory}.")
+    try:
+        return place.resolve().relative_to(directory.resolve()).as_posix(), directory
+    except ValueError:
+        raise JobFileError(f"{program} is not in the working directory {directory}, which is what the job gets.") from None
+
+
+def _program(
+    command: list[str],
+    called: str,
+    image: str | None,
+    model: str | None,
+    name: str | None,
+    gpus: int | None,
+    labels: Mapping[str, str] | None,
+) -> types.JobCreateInput:
+    if image is None:
+        raise JobFileError('image= is missing: an image with the libraries of the program, such as "pytorch/pytorch:2.9.1".')
+    job = command_job(command, image=image, gpus=gpus or 1, name=name or called.replace("_", "-").lower())
+    spec = {**job["spec"], **({} if model is None else {"model": {"preset": model}})}
+    return cast("types.JobCreateInput", {**job, "spec": spec, **({"labels": dict(labels)} if labels else {})})
