@@ -541,7 +541,10 @@ export class ApiClient {
     const { rank, attempt, tailLines, since, grep } = options;
     const [allRanks, follow] = [options.allRanks, options.follow].map((is) => (is === true ? true : undefined));
     const query = search({ rank, allRanks, attempt, tailLines, since, grep, follow });
-    return this.#stream(`${jobPath(reference)}/logs${query}`, { headers: { accept: 'text/plain' }, signal: options.signal });
+    return this.#stream(`${jobPath(reference)}/logs${query}`, {
+      headers: { accept: 'text/plain' },
+      signal: options.signal,
+    });
   }
 
   /**

@@ -11,7 +11,7 @@ import {
 } from '@coxswain/api-types';
 import { HEALTH_SETTINGS } from '@coxswain/health';
 import { MeasuredGpus } from '@coxswain/job-planning';
-import { EVERY_ADDRESS, listenHostOf, urlHostOf } from '@coxswain/kube';
+import { urlHostOf } from '@coxswain/kube';
 import {
   DEFAULT_RETENTION,
   DEFAULT_TIMEOUTS,
@@ -25,30 +25,12 @@ import { LOG_LEVELS } from '@coxswain/telemetry';
 import { z } from 'zod';
 import { kueueVariables } from './kueue.ts';
 import { makeRoomRules, makeRoomVariables } from './make-room.ts';
+import { baseUrl, listenHost, urlList } from './addresses.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
-const listenHost = z
-  .string()
-  .min(1)
-  .default(EVERY_ADDRESS)
-  .transform((host) => listenHostOf(host))
-  .describe('`*`: every address of the machine, of both families.');
 const durationMs = z.coerce.number().int().min(1).max(86_400_000);
 /** Not one: the newest may turn out to be damaged. */
 const kept = z.coerce.number().int().min(2).max(100_000);
-const baseUrl = z
-  .url({ protocol: /^https$/, error: 'must be an https URL such as https://operator.coxswain-system.svc:9443' })
-  .transform((url) => url.replace(/\/+$/, ''));
-const urlList = z
-  .string()
-  .transform((list) =>
-    list
-      .split(',')
-      .map((url) => url.trim())
-      .filter((url) => url !== ''),
-  )
-  .pipe(z.array(baseUrl).min(1));
-
 const json = (absent: string, such: string) =>
   z
     .string()

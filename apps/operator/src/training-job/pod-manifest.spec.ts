@@ -79,9 +79,8 @@ describe('a pod of a gang', () => {
   it('waits behind our gate and can be bound to its node alone', () => {
     const { spec } = podOf();
     expect(spec.schedulingGates).toEqual([{ name: SCHEDULING_GATE }]);
-    expect(JSON.stringify(spec.affinity)).toContain(
-      '"matchFields":[{"key":"metadata.name","operator":"In","values":["node-b"]}]',
-    );
+    const toNode = '"matchFields":[{"key":"metadata.name","operator":"In","values":["node-b"]}]';
+    expect(JSON.stringify(spec.affinity)).toContain(toNode);
   });
 
   it('stays on a node that does not answer for as long as the operator lets it: nobody else ends it', () => {
@@ -109,10 +108,9 @@ describe('a pod of a gang', () => {
   it('carries every variable that a launcher may read', () => {
     const resume = { checkpoint: 'c', step: 20, path: 'tiny/epoch-1/step-20', manifestSha256: 'b'.repeat(64) };
     const bucket = { ...BUCKET, credentialsSecret: 'job-bucket' };
-    const code = { sha256: 'a'.repeat(64) };
-    const job = { spec: { checkpoint: { bucket }, resources: { gpusPerNode: 4 }, code } };
-    const pod = podOf({ job, placement: { resume }, context: { codeUrl: 'http://minio:9000/code' } });
-    const env = pod.spec.containers[0]?.env.map(({ name }) => name) ?? [];
+    const job = { spec: { checkpoint: { bucket }, resources: { gpusPerNode: 4 }, code: { sha256: 'a'.repeat(64) } } };
+    const { spec } = podOf({ job, placement: { resume }, context: { codeUrl: 'http://minio:9000/code' } });
+    const env = spec.containers[0]?.env.map(({ name }) => name) ?? [];
     // A pod that converts a checkpoint has its order in place of a gang's facts; this job has no Secrets.
     const ofGangs = Object.values(POD_ENV).filter((name) => !/_(CONVERSION|SECRET_VARIABLES)$/.test(name));
     expect(env.filter((name) => name.startsWith('COXSWAIN_')).toSorted()).toEqual(ofGangs.toSorted());
