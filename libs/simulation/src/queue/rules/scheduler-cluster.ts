@@ -133,8 +133,9 @@ export class SchedulerCluster implements SchedulerView {
       startedAt: at,
       releasedAt: at,
       runningAt: at,
+      // A first start is part of the run time here, so it must not count as the time of a next one.
       ...(status.checkpoint === undefined
-        ? {}
+        ? { incarnation: 2 }
         : { resumedFrom: { checkpoint: status.checkpoint.name, step: status.checkpoint.step } }),
     };
     const { claim: _ended, ...rest } = status;
