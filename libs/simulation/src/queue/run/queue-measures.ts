@@ -21,6 +21,8 @@ export interface QueueMeasures {
   readonly oneNode: WaitMeasure;
   /** Jobs of at least a quarter of the cluster. */
   readonly largest: WaitMeasure;
+  /** The same jobs by their priority, the highest first. */
+  readonly largestByPriority: readonly (WaitMeasure & { readonly priority: number })[];
   /** Mean hours from submission to end: a job that starts on fewer pods waits less and trains for longer. Null: none ended. */
   readonly untilEnd: { readonly all: number | null; readonly largest: number | null };
   /** By number of pods, up to each power of two. */
@@ -67,6 +69,7 @@ export function measureRun(
     all: waits(outcomes),
     oneNode: waits(outcomes.filter(({ job }) => job.pods === 1)),
     largest: waits(outcomes.filter(({ job }) => job.pods >= cluster.nodes / 4)),
+    largestByPriority: byPriority(outcomes.filter(({ job }) => job.pods >= cluster.nodes / 4)),
     untilEnd: {
       all: meanHoursUntilEnd(outcomes),
       largest: meanHoursUntilEnd(outcomes.filter(({ job }) => job.pods >= cluster.nodes / 4)),
@@ -124,6 +127,12 @@ function madeRoom(outcomes: readonly JobOutcome[]): QueueMeasures['madeRoom'] {
 function meanHoursUntilEnd(outcomes: readonly JobOutcome[]): number | null {
   const hours = outcomes.flatMap(({ job, endMs }) => (endMs === undefined ? [] : (endMs - job.submitMs) / HOUR_MS));
   return hours.length === 0 ? null : hours.reduce((sum, hour) => sum + hour, 0) / hours.length;
+}
+
+function byPriority(outcomes: readonly JobOutcome[]): QueueMeasures['largestByPriority'] {
+  return [...Map.groupBy(outcomes, ({ job }) => job.priority)]
+    .toSorted(([one], [other]) => other - one)
+    .map(([priority, ofPriority]) => ({ priority, ...waits(ofPriority) }));
 }
 
 function byPowerOfTwo(outcomes: readonly JobOutcome[]): QueueMeasures['byPods'] {

@@ -1,6 +1,6 @@
 import { generateMonth } from '../load/generate-month.ts';
 import { QUEUE_RULE_NAMES, QUEUE_RULES } from '../rules/rule-names.ts';
-import { runToEnd } from '../testing/queue-jobs.ts';
+import { aQueueJob, runToEnd } from '../testing/queue-jobs.ts';
 import { barsOf } from './bars.ts';
 import { measureRun } from './queue-measures.ts';
 
@@ -15,6 +15,20 @@ describe('a day on 32 nodes', () => {
     expect([measures.jobs, measures.neverStarted, measures.examples]).toEqual([jobs.length, 0, []]);
     expect(measures.utilisation).toBeGreaterThan(0.3);
     expect(measures.byPods.map(({ upToPods }) => upToPods)).toEqual([1, 4, 8, 16]);
+  });
+
+  it('tells the waits of the largest jobs by their priority', () => {
+    const pods = cluster.nodes / 4;
+    const [low, high] = [
+      { ...aQueueJob({ uid: 'low', pods, submit: 0, run: 1 }), priority: -1 },
+      aQueueJob({ uid: 'high', pods, submit: 0, run: 1 }),
+    ];
+    const run = runToEnd(QUEUE_RULES.fifo.make(cluster), [low, high], { cluster });
+    const { largestByPriority } = measureRun(run, { cluster, windowMs });
+    expect(largestByPriority.map(({ priority, jobs: count }) => [priority, count])).toEqual([
+      [0, 1],
+      [-1, 1],
+    ]);
   });
 
   it('is judged against EASY with exact ends, and its promises by the starts', () => {
