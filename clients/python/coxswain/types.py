@@ -4504,6 +4504,8 @@ class WhoAmI(TypedDict):
     kind: Literal["person", "service", "serviceAccount", "command"]
     memberships: list[WhoAmIMembershipsItem]
     """Projects that it belongs to, by name; none for cluster administrators, who may use every one."""
+    logLink: NotRequired[str]
+    """Address of the whole logs in another system, with {namespace}, {job}, {attempt} and {rank} to be replaced; absent: none is configured."""
 
 
 class WhoAmIMembershipsItem(TypedDict):

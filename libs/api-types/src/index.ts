@@ -145,6 +145,7 @@ export {
   formatPlace,
   recordedLocation,
 } from './checkpoint-location.ts';
+export { fillLogLink, LogLink } from './log-link.ts';
 export { KeptLogBounds } from './kept-log-bounds.ts';
 export { KEPT_LOGS_PATH, KeptLogsAnswer, KeptLogsPod, KeptLogsQuestion, READ_LOGS } from './kept-logs.ts';
 export {

@@ -26,6 +26,12 @@ export const WhoAmI = z
       .array(z.object({ project: ObjectName, role: z.enum(PROJECT_ROLES) }))
       .default([])
       .describe('Projects that it belongs to, by name; none for cluster administrators, who may use every one.'),
+    logLink: z
+      .string()
+      .optional()
+      .describe(
+        'Address of the whole logs in another system, with {namespace}, {job}, {attempt} and {rank} to be replaced; absent: none is configured.',
+      ),
   })
   .meta({ id: 'WhoAmI' });
 export type WhoAmI = z.infer<typeof WhoAmI>;

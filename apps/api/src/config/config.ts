@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { ObjectName } from '@coxswain/api-types';
+import { LogLink, ObjectName } from '@coxswain/api-types';
 import { listenHostOf } from '@coxswain/kube';
 import { LOG_LEVELS, type LogLevel } from '@coxswain/telemetry';
 import { z } from 'zod';
@@ -198,6 +198,7 @@ const Environment = SignInEnvironment.extend(ReplicaEnvironment.shape)
       'Single steps of a job, after it ended; then its curve is drawn from levels. 0: for ever.',
     ),
     COXSWAIN_SERIES_LEVELS_DAYS: days(365).describe('Levels of ten steps and more, after the job ended. 0: for ever.'),
+    COXSWAIN_LOG_LINK: LogLink.optional(),
     COXSWAIN_DASHBOARD_DIRECTORY: file.optional().describe('Built dashboard; default: beside this program, if there.'),
     COXSWAIN_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
     COXSWAIN_SHUTDOWN_MS: z.coerce.number().int().min(100).max(120_000).default(25_000),
@@ -285,6 +286,8 @@ export interface Config extends ReplicaConfig {
   readonly seriesRetention: { readonly stepsDays: number; readonly levelsDays: number };
   /** What is kept of jobs that are gone: the newest of each project, and for so long; 0: all, for ever. */
   readonly recordBounds: { readonly ofProject: number; readonly days: number };
+  /** Template of links to whole logs in another system. */
+  readonly logLink: string | undefined;
   readonly dashboardDirectory: string | undefined;
   readonly logLevel: LogLevel;
   readonly shutdownMs: number;
@@ -357,6 +360,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       levelsDays: values.COXSWAIN_SERIES_LEVELS_DAYS,
     },
     recordBounds: { ofProject: values.COXSWAIN_PROJECT_MAX_JOB_RECORDS, days: values.COXSWAIN_JOB_RECORDS_DAYS },
+    logLink: values.COXSWAIN_LOG_LINK,
     dashboardDirectory: values.COXSWAIN_DASHBOARD_DIRECTORY,
     logLevel: values.COXSWAIN_LOG_LEVEL,
     shutdownMs: values.COXSWAIN_SHUTDOWN_MS,

@@ -1,5 +1,7 @@
 import { ApiTokenCreate, ApiTokenRotate, PROJECT_LIMITS, ProjectCreate, ProjectPatch } from '@coxswain/api-types';
 import { Inject, Injectable } from '@nestjs/common';
+import type { Config } from '../config/config.ts';
+import { CONFIG } from '../infrastructure/tokens.ts';
 import { list, one, present, type RootFields, type RootResolvers } from '../graphql/root-resolvers.ts';
 import { idempotencyKeyOf } from '../http/idempotency-key.ts';
 import { parse } from '../http/validation.ts';
@@ -13,9 +15,13 @@ export class ProjectResolvers implements RootResolvers {
   readonly queries: RootFields;
   readonly mutations: RootFields;
 
-  constructor(@Inject(ProjectsService) projects: ProjectsService, @Inject(ApiTokensService) tokens: ApiTokensService) {
+  constructor(
+    @Inject(ProjectsService) projects: ProjectsService,
+    @Inject(ApiTokensService) tokens: ApiTokensService,
+    @Inject(CONFIG) config: Pick<Config, 'logLink'>,
+  ) {
     this.queries = {
-      whoAmI: one((_args, { principal }) => whoAmI(principal)),
+      whoAmI: one((_args, { principal }) => whoAmI(principal, config)),
       projects: list(
         () => MAX_LISTED_PROJECTS,
         (_args, { principal }) => projects.list(principal),

@@ -1,4 +1,4 @@
-import type { Job } from '@coxswain/api-types';
+import { fillLogLink, type Job } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { LogTail } from '../job/log-tail.ts';
@@ -26,7 +26,7 @@ const FIRST: Choice = { rank: '0', attempt: '', grep: '', follow: false };
 
 /** Shows, searches, follows and downloads logs of ranks, on request. */
 export function LogsPanel({ job, project }: LogsPanelProps): ReactNode {
-  const { api } = useSession();
+  const { api, me } = useSession();
   const [choice, setChoice] = useState(FIRST);
   const [shown, setShown] = useState<{ readonly text: string; readonly isCut: boolean }>();
   const [problem, setProblem] = useState<string>();
@@ -75,6 +75,12 @@ export function LogsPanel({ job, project }: LogsPanelProps): ReactNode {
       <p className="hint">
         The log of the pod that runs a rank. If the pod is gone: what was kept beside the checkpoints. Without a rank:
         all ranks.
+        {me.logLink !== undefined && (
+          <>
+            {' '}
+            <a href={linkOf(me.logLink, job, choice)}>The whole log</a> is in another system.
+          </>
+        )}
       </p>
       <form
         className="act"
@@ -160,6 +166,11 @@ function queryOf({ rank, attempt, grep }: Choice) {
     attempt: attempt === '' ? undefined : Number(attempt),
     grep: grep === '' ? undefined : grep,
   };
+}
+
+function linkOf(template: string, { namespace, name, attempts }: Job, { rank, attempt }: Choice): string {
+  const newest = String(attempts.at(-1)?.epoch ?? '');
+  return fillLogLink(template, { namespace, job: name, attempt: attempt === '' ? newest : attempt, rank });
 }
 
 /** As `gpt-attempt-2-rank-3.log`. */

@@ -85,6 +85,13 @@ describe('the logs of a job', () => {
     expect(panel([anAttempt({ epoch: 1 }), anAttempt({ epoch: 2 })])).toMatch(/newest 1 2 .*follow Show Download$/);
   });
 
+  it('have a link to the whole log if one is configured', () => {
+    const props = { job: aJob({ attempts: [anAttempt({ epoch: 2 })] }), project: 'research' };
+    const logLink = 'https://logs.example.com/{namespace}/{job}/{attempt}/{rank}';
+    const page = asSignedIn(createElement(LogsPanel, props), { me: { logLink } });
+    expect(attributesOf(page, 'href')).toEqual([`https://logs.example.com/${props.job.namespace}/tiny-gpt/2/0`]);
+  });
+
   it('are not there before an attempt', () => {
     expect(panel([])).toBe('');
   });
