@@ -232,6 +232,23 @@ describe('storage', () => {
     );
   });
 
+  it.each([
+    [9, 100 * MIB, /has 9.0 MiB free, and logs leave 10.0 MiB to checkpoints/],
+    [10, 100 * MIB, undefined],
+    [16 * 1024, 1e15, undefined],
+    [15 * 1024, 1e15, /logs leave 16.0 GiB to checkpoints/],
+  ])('of which %i MiB of %i bytes are free leaves enough to checkpoints', async (freeMib, bytes, why) => {
+    const failures: string[] = [];
+    const segments = new DirectorySegments(store, () =>
+      Promise.resolve({ bavail: freeMib, blocks: bytes / MIB, bsize: MIB }),
+    );
+    const writers = new LogWriters({ store: segments, places, onFailure: (sentence) => failures.push(sentence) });
+    writers.push({ writer: 0, kind: 'stdout', bytes: Buffer.from('x\n') });
+    await writers.end();
+    expect(failures).toEqual(why === undefined ? [] : [expect.stringMatching(why)]);
+    expect(await store.list(FOLDER)).toHaveLength(why === undefined ? 1 : 0);
+  });
+
   it('gets a bounded number of bytes a second', async () => {
     let nowMs = 1_000_000;
     const many = Array.from({ length: 64 }, (_, rank) => ({
@@ -245,10 +262,10 @@ describe('storage', () => {
       onFailure: () => undefined,
       nowMs: () => nowMs,
     });
-    // 64 ranks at 10 MB/s, for a second.
+    // 64 ranks write 100 MB in a second.
     for (let tick = 0; tick < 2; tick += 1) {
       for (let writer = 0; writer < 64; writer += 1)
-        for (let at = 0; at < 76; at += 1) writers.push({ writer, kind: 'stdout', bytes: chunk });
+        for (let at = 0; at < 12; at += 1) writers.push({ writer, kind: 'stdout', bytes: chunk });
       expect(writers.pendingBytes).toBeLessThanOrEqual(16 * MIB);
       await writers.write();
       nowMs += 500;

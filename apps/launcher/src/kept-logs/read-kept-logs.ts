@@ -23,7 +23,8 @@ export async function readKeptLogs(
 ): Promise<void> {
   const { folder, attempt, rank, maxBytes } = question;
   const segments = segmentsIn(await store.list(`${folder}/attempt-${attempt}`), folder).filter(
-    ({ firstRank, lastRank }) => rank === undefined || (firstRank <= rank && rank <= lastRank),
+    ({ epoch, firstRank, lastRank }) =>
+      epoch === attempt && (rank === undefined || (firstRank <= rank && rank <= lastRank)),
   );
   if (segments.length === 0) {
     const attempts = [...new Set(segmentsIn(await store.list(folder), folder).map(({ epoch }) => epoch))];

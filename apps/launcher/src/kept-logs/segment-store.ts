@@ -1,7 +1,19 @@
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { CheckpointStore } from '@coxswain/checkpoint-store';
+import { formatBytes } from '@coxswain/units';
+
+/** A log must not take the last space that a checkpoint needs: the lesser of both stays free. */
+const LEAST_FREE_SHARE = 0.1;
+const LEAST_FREE_BYTES = 16 * 2 ** 30;
+
+/** How full a volume is, as statfs reports it. */
+type ReadSpace = (path: string) => Promise<{
+  readonly bavail: number;
+  readonly blocks: number;
+  readonly bsize: number;
+}>;
 
 /** How segments get into storage. Each path is begun once and has one writer. */
 export interface SegmentStore {
@@ -24,8 +36,11 @@ export class DirectorySegments implements SegmentStore {
   readonly #open = new Map<string, FileHandle>();
   readonly #unsaved = new Set<string>();
 
-  constructor(store: CheckpointStore) {
+  readonly #space: ReadSpace;
+
+  constructor(store: CheckpointStore, space: ReadSpace = statfs) {
     this.#store = store;
+    this.#space = space;
   }
 
   async append(path: string, bytes: Buffer): Promise<void> {
@@ -61,7 +76,17 @@ export class DirectorySegments implements SegmentStore {
     return this.#store.remove(paths);
   }
 
+  async #requireSpace(): Promise<void> {
+    const { bavail, blocks, bsize } = await this.#space(this.#store.location);
+    const least = Math.min(LEAST_FREE_BYTES, blocks * bsize * LEAST_FREE_SHARE);
+    if (bavail * bsize >= least) return;
+    throw new NoSpaceLeft(
+      `the volume of the checkpoints has ${formatBytes(bavail * bsize)} free, and logs leave ${formatBytes(least)} to checkpoints.`,
+    );
+  }
+
   async #begin(path: string): Promise<FileHandle> {
+    await this.#requireSpace();
     const target = join(this.#store.location, path);
     await mkdir(dirname(target), { recursive: true });
     const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
@@ -69,6 +94,11 @@ export class DirectorySegments implements SegmentStore {
     this.#open.set(path, file);
     return file;
   }
+}
+
+/** The volume is too full for logs. */
+class NoSpaceLeft extends Error {
+  readonly code = 'NO_SPACE_LEFT';
 }
 
 /** Segments of a bucket: objects cannot grow, so a segment is in memory until it is full, and is uploaded whole when it is saved. */

@@ -126,6 +126,7 @@ export async function run({ settings, command, environment: allVariables }: RunO
     watchSaves: (assignment) =>
       watchEngineSaves(assignment, { settings, bucket, environment, facts: reporter.facts, logLine }),
     reporter,
+    keptLogs: kept,
     logLine,
     early: early.promise,
     signals: new StopSignals(),
@@ -155,6 +156,7 @@ interface Life {
   /** Watches for checkpoints that the engine saves in its own format, if this pod is the one to do so. */
   readonly watchSaves: (assignment: RankAssignment) => EngineSaves;
   readonly reporter: Reporter;
+  readonly keptLogs: Pick<KeptLogs, 'end'>;
   readonly logLine: (sentence: string) => void;
   readonly early: Promise<Verdict>;
   readonly signals: StopSignals;
@@ -194,6 +196,8 @@ async function live(life: Life): Promise<Ending> {
     life.logLine(
       `${verdict.message}; every process of incarnation ${next.incarnation} is gone, waiting for the next one.`,
     );
+    // Now: the processor time of the process that keeps them is not work of the next ranks.
+    void life.keptLogs.end();
   }
 }
 
