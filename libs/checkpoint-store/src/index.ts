@@ -23,4 +23,3 @@ export {
   uploadPart,
 } from './copying/save-parts.ts';
 export { StoreError } from './store-error.ts';
-export { signReadUrl } from './s3/sign-read-url.ts';

@@ -124,6 +124,14 @@ describe('the attempts of a job', () => {
   });
 });
 
+it('the code of a job is named by its digest, and no line if it has none', () => {
+  const { spec } = aJob();
+  expect(valueOf(shown({ spec: { ...spec, code: { sha256: '0123456789abcdef'.repeat(4) } } }), 'Code')).toBe(
+    'SHA-256 0123456789ab',
+  );
+  expect(valueOf(shown(), 'Code')).toBeUndefined();
+});
+
 describe('the Secrets of a job', () => {
   const withSecrets = (more: object) =>
     shown({ spec: { engine: { name: 'command', image: 'x', command: ['x'], ...more } } });

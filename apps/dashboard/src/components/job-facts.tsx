@@ -33,6 +33,7 @@ export function JobFacts({ job, progress }: JobFactsProps): ReactNode {
       `${job.restarts.charged} of ${job.spec.restartPolicy.maxRestarts} charged, ${job.restarts.total} in all`,
     ],
     ['Checkpoint', job.checkpoint === null ? 'none yet' : `step ${counted(job.checkpoint.step)}`],
+    ...(job.spec.code === undefined ? [] : [['Code', `SHA-256 ${job.spec.code.sha256.slice(0, 12)}`] as const]),
     ...secretFacts(job),
   ];
   return (

@@ -78,7 +78,7 @@ async function get(url: string, ports: FetchPorts): Promise<{ readonly bytes: Ui
     const isRefused = answer.status === 403 || answer.status === 404;
     if (!isRefused) return again(`could not be read from the bucket: ${status}.`);
     return {
-      why: `could not be read: the bucket answered ${status}. An administrator checks codeBucket of the chart: bucket, endpoint, and s3:GetObject of its credentials.`,
+      why: `could not be read: the bucket answered ${status}. An administrator checks codeBucket of the chart: bucket, endpoint, and s3:GetObject and s3:ListBucket of its credentials. If the archive was deleted, submit the job again with its working directory.`,
       isFinal: true,
       isGone: false,
     };

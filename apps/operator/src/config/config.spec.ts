@@ -32,6 +32,19 @@ describe('the configuration', () => {
     expect(readConfig({ ...least, COXSWAIN_REPORT_OWN_HOST }).reports.ownUrl).toBe(want);
   });
 
+  it('takes a bucket for code with its credentials, and refuses one without', () => {
+    const bucket = { COXSWAIN_CODE_BUCKET_URI: 's3://training/code', COXSWAIN_CODE_BUCKET_KEY_ID: 'id' };
+    expect(readConfig(least).codeBucket).toBeUndefined();
+    expect(readConfig({ ...least, ...bucket, COXSWAIN_CODE_BUCKET_KEY: 'key' }).codeBucket).toMatchObject({
+      uri: 's3://training/code',
+      credentials: { accessKeyId: 'id', secretAccessKey: 'key' },
+    });
+    expect(() => readConfig({ ...least, ...bucket })).toThrow(
+      'needs COXSWAIN_CODE_BUCKET_KEY_ID and COXSWAIN_CODE_BUCKET_KEY',
+    );
+    expect(() => readConfig({ ...least, COXSWAIN_CODE_BUCKET_URI: '/data' })).toThrow('must be s3://BUCKET');
+  });
+
   it('spells series readers as the API server does', () => {
     const config = readConfig({ ...least, COXSWAIN_SERIES_READERS: 'coxswain-system:api' });
     expect(config.reports.seriesReaders).toEqual(['system:serviceaccount:coxswain-system:api']);

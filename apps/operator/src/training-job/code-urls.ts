@@ -1,5 +1,4 @@
 import { type CodeBucket, codePathOf, type TrainingJob } from '@coxswain/api-types';
-import { signReadUrl } from '@coxswain/checkpoint-store';
 
 /** A pod may wait for its image; each attempt has a new URL. */
 const URL_SECONDS = 86_400;
@@ -13,6 +12,8 @@ export function codeUrls(
 ): ({ metadata, spec }: TrainingJob) => Promise<string | undefined> {
   return async ({ metadata, spec }) => {
     if (spec.code === undefined) return undefined;
+    // Loaded when a job needs it: most operators sign nothing.
+    const { signReadUrl } = await import('@coxswain/checkpoint-store/buckets');
     const path = codePathOf(metadata.namespace ?? '', spec.code.sha256);
     return await signReadUrl(bucket, { path, seconds: URL_SECONDS, signedAt: clock.now() });
   };
