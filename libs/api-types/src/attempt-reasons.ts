@@ -17,7 +17,7 @@ export const ATTEMPT_REASONS = {
   NodeLost: {
     charged: false,
     meaning:
-      'A node of the gang is gone, or was not ready for longer than the grace while no launcher on it reported. Nodes that fail together are one failure.',
+      'A node of the gang is gone. Or its launcher fell silent, and it is not ready or its peers lost their connection to it. Or it was not ready for the grace, and no launcher on it was heard. Nodes that fail together are one failure.',
   },
   Evicted: { charged: false, meaning: 'A pod was evicted, preempted or drained.' },
   LimitExceeded: {

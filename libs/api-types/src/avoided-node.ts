@@ -4,7 +4,7 @@ import { counter, timestamp } from './status-fields.ts';
 
 /** Reasons to avoid a node, each with its meaning. */
 export const AVOIDED_NODE_REASONS = {
-  NodeLost: 'The node was gone or not ready while the gang ran.',
+  NodeLost: 'The node was gone, not ready, or silent to its peers and to the operator while the gang ran.',
   NotScheduled: 'The node did not accept its pod in time.',
   NotStarted: 'The node did not start its pod in time, while other nodes of the gang did.',
   NotStopped:
