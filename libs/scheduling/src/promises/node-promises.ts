@@ -1,5 +1,5 @@
 import { findNodes, type FabricCapacity } from '@coxswain/fabric';
-import { findCondition, type TrainingJob } from '@coxswain/api-types';
+import { type Attempt, findCondition, type TrainingJob } from '@coxswain/api-types';
 import { isLongSearch } from '../capacity/long-search.ts';
 import type { SchedulerView } from '../scheduler-view.ts';
 import { OverrunHistory } from '../times/overrun-history.ts';
@@ -322,8 +322,10 @@ export function isWaiting(job: TrainingJob): boolean {
   );
 }
 
-/** Whether this run of the job has held GPUs and lost them by a fault. One that made room waits as if it had never run. */
+/** Whether this run of the job has held GPUs and lost them by a fault. One that made room, or that stopped to grow, waits as if it had never run. */
 export function hasRun({ status }: TrainingJob): boolean {
   const last = status?.attempts?.at(-1);
-  return last !== undefined && last.outcome !== 'Suspended' && last.forClaim === undefined;
+  return last !== undefined && !CHOSEN_ENDS.includes(last.outcome) && last.forClaim === undefined;
 }
+
+const CHOSEN_ENDS: readonly (Attempt['outcome'] | undefined)[] = ['Suspended', 'Resized'];

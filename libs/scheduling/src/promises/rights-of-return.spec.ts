@@ -90,6 +90,18 @@ describe('the right of a job to get the nodes back that it left for another one'
       'ended',
       { gpus: BOTH, ...open(580) },
     ],
+    [
+      'is for the nodes that its gang left to grow, for ten minutes from its stop on',
+      low(later({ stage: 'Ended', outcome: 'Resized', stoppingAt: ago(20) })),
+      'gone',
+      { epoch: 2, gpus: new Map([['b', 8]]), ...open(580) },
+    ],
+    [
+      'is over when a gang that stopped to grow found no room for ten minutes',
+      low(later({ stage: 'Ended', outcome: 'Resized', stoppingAt: ago(600) })),
+      'gone',
+      undefined,
+    ],
     ['is none for a job that is suspended', job('low', { attempts: [made()] }, { suspend: true }), 'ended', undefined],
     ['is none for a job that made no room', low(anAttempt({ stage: 'Ended' })), 'gone', undefined],
   ])('%s', (_what, its, other, right) => {

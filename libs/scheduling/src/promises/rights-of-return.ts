@@ -1,4 +1,7 @@
-/** Which jobs made room for another one, and get their nodes back first when that one has ended? Read from status: a new leader finds the same. */
+/**
+ * Which jobs made room for another one, and get their nodes back first when that one has ended? And which stopped to grow, and keep their nodes meanwhile?
+ * Read from status: a new leader finds the same.
+ */
 import { type Attempt, type ForClaim, isFinished, type Placement, type TrainingJob } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import type { JobName } from '../gang-request.ts';
@@ -16,11 +19,11 @@ const START_MS = 600_000;
 /** After a day the right is over, whatever the other job does. */
 const KEPT_MS = 86_400_000;
 
-/** Nodes that a job left for another one. */
+/** Nodes that a job left for another one, or to start again on more. */
 export interface RightOfReturn {
   readonly job: JobName;
   readonly priority: number;
-  /** Its attempt that made room. */
+  /** Its attempt that left them. */
   readonly epoch: number;
   /** What it has not got back. */
   readonly gpus: GpusByNode;
@@ -28,8 +31,27 @@ export interface RightOfReturn {
   readonly until?: Date;
 }
 
-/** The right of that job; undefined: it made room for no job, has as many GPUs as before, does not want them, or the right is over. */
+/** The right of that job; undefined: it left no nodes, has as many GPUs as before, does not want them, or the right is over. */
 export function rightOfReturn(
+  job: TrainingJob,
+  view: Pick<SchedulerView, 'job' | 'placements'>,
+  now: Date,
+): RightOfReturn | undefined {
+  if (isAskedToStop(job) || isFinished(job)) return undefined;
+  return rightAfterClaim(job, view, now) ?? rightToGrow(job, view, now);
+}
+
+/** A gang that stopped to grow starts again at least on the nodes that it left. Those that it wants besides may be held for others meanwhile. */
+function rightToGrow(job: TrainingJob, view: Pick<SchedulerView, 'placements'>, now: Date): RightOfReturn | undefined {
+  const last = job.status?.attempts?.at(-1);
+  if (last === undefined || !hasStoppedToGrow(job)) return undefined;
+  const until = new Date(Date.parse(last.stoppingAt ?? '') + START_MS);
+  if (!(now < until)) return undefined;
+  const gpus = gpusOn(job, view.placements(), last.placement);
+  return { job: nameOf(job), priority: priorityOf(job), epoch: last.epoch, gpus, until };
+}
+
+function rightAfterClaim(
   job: TrainingJob,
   view: Pick<SchedulerView, 'job' | 'placements'>,
   now: Date,
@@ -37,7 +59,7 @@ export function rightOfReturn(
   const attempts = job.status?.attempts ?? [];
   const index = attempts.findLastIndex(({ forClaim }) => forClaim !== undefined);
   const made = attempts[index];
-  if (made?.forClaim === undefined || isAskedToStop(job) || isFinished(job)) return undefined;
+  if (made?.forClaim === undefined) return undefined;
   const gpus = worldSize(made.layout);
   if (attempts.slice(index + 1).some(({ layout }) => worldSize(layout) >= gpus)) return undefined;
   const overMs = Date.parse(made.stoppingAt ?? '') + KEPT_MS;
@@ -93,10 +115,7 @@ function missingGpus(
   about: { readonly made: Attempt; readonly gpus: number; readonly placements: readonly Placement[] },
 ): GpusByNode {
   const { made, gpus, placements } = about;
-  const on = (name: string): GpusByNode => {
-    const found = placements.find(({ metadata, spec }) => spec.jobUid === job.metadata.uid && metadata.name === name);
-    return found === undefined ? NONE : gpusOfPlacement(found.spec);
-  };
+  const on = (name: string): GpusByNode => gpusOn(job, placements, name);
   const last = job.status?.attempts?.at(-1);
   const newest = last === undefined || last.epoch === made.epoch ? NONE : on(last.placement);
   // Pods of a gang that stops may be gone already.
@@ -114,17 +133,23 @@ function missingGpus(
   return taken;
 }
 
+/** GPUs of the job's placement of that name. */
+function gpusOn({ metadata: { uid } }: TrainingJob, placements: readonly Placement[], name: string): GpusByNode {
+  const found = placements.find(({ metadata, spec }) => spec.jobUid === uid && metadata.name === name);
+  return found === undefined ? NONE : gpusOfPlacement(found.spec);
+}
+
 const NONE: GpusByNode = new Map();
 
 function sumOf(gpus: GpusByNode): number {
   return [...gpus.values()].reduce((sum, count) => sum + count, 0);
 }
 
-/** The rights of all jobs. Only jobs that made room are looked up again. */
+/** The rights of all jobs. Only jobs that left nodes are looked up again. */
 export class RightsOfReturn {
   readonly #view: SchedulerView;
-  /** UIDs of jobs that made room. Absent before the first question. */
-  #madeRoom: Set<string> | undefined;
+  /** UIDs of jobs that left nodes. Absent before the first question. */
+  #left: Set<string> | undefined;
   #known: { readonly atMs: number; readonly rights: readonly RightOfReturn[] } | undefined;
 
   constructor(view: SchedulerView) {
@@ -134,24 +159,29 @@ export class RightsOfReturn {
   /** The job changed, or was deleted (`after` undefined). */
   jobChanged({ metadata: { uid } }: TrainingJob, after: TrainingJob | undefined): void {
     this.#known = undefined;
-    if (after !== undefined && hasMadeRoom(after)) this.#madeRoom?.add(uid);
-    else this.#madeRoom?.delete(uid);
+    if (after !== undefined && hasLeftNodes(after)) this.#left?.add(uid);
+    else this.#left?.delete(uid);
   }
 
   /** At this moment. */
   all(): readonly RightOfReturn[] {
     const view = this.#view;
     const now = view.now?.();
-    this.#madeRoom ??= new Set(view.jobs().flatMap((job) => (hasMadeRoom(job) ? job.metadata.uid : [])));
-    if (now === undefined || this.#madeRoom.size === 0) return [];
+    this.#left ??= new Set(view.jobs().flatMap((job) => (hasLeftNodes(job) ? job.metadata.uid : [])));
+    if (now === undefined || this.#left.size === 0) return [];
     if (this.#known?.atMs !== now.getTime()) {
-      const jobs = [...this.#madeRoom].flatMap((uid) => view.job(uid) ?? []);
+      const jobs = [...this.#left].flatMap((uid) => view.job(uid) ?? []);
       this.#known = { atMs: now.getTime(), rights: jobs.flatMap((job) => rightOfReturn(job, view, now) ?? []) };
     }
     return this.#known.rights;
   }
 }
 
-function hasMadeRoom({ status }: TrainingJob): boolean {
-  return status?.attempts?.some(({ forClaim }) => forClaim !== undefined) === true;
+function hasLeftNodes(job: TrainingJob): boolean {
+  return job.status?.attempts?.some(({ forClaim }) => forClaim !== undefined) === true || hasStoppedToGrow(job);
+}
+
+function hasStoppedToGrow({ status }: TrainingJob): boolean {
+  const last = status?.attempts?.at(-1);
+  return last?.outcome === 'Resized' && last.forClaim === undefined;
 }

@@ -74,7 +74,7 @@ export class QueueAuditor {
       if (used > this.#cluster.gpusPerNode)
         this.#add('nodeGivenTwice', `${job.uid} starts on node ${node}, which then has ${used} GPUs in use`);
     }
-    this.#checkPromised({ job, nodes }, job.predicted && nowMs + left.delayMs + left.share * job.predicted.latestMs);
+    this.#checkPromised({ job, nodes }, latestEndOf(job, nowMs, left));
     this.claims.started({ job, nodes }, nowMs);
   }
 
@@ -161,6 +161,16 @@ export class QueueAuditor {
 }
 
 const ALL = { delayMs: 0, share: 1 };
+
+/** At the latest; undefined: nobody knows. A job that has trained is measured, so its end is known. */
+function latestEndOf(
+  { runMs, predicted }: QueueJob,
+  nowMs: number,
+  { delayMs, share }: { readonly delayMs: number; readonly share: number },
+): number | undefined {
+  if (predicted === undefined) return undefined;
+  return nowMs + delayMs + share * (share < 1 ? runMs : predicted.latestMs);
+}
 
 /** Whether a promise to a job of that priority does not bind this one. */
 function isAbove({ priority }: QueueJob, promised: number | undefined): boolean {
