@@ -100,10 +100,11 @@ class Client:
     ) -> Job:
         """Submits a job: a job file, its content, what `command_job()` returns, a program (`train.py`), or a function.
 
-        workdir: directory that the ranks start in; it is shipped with the job, and .gitignore is obeyed. Of a program, absent:
-        its own directory. args: words after a program, or keyword arguments of a function. image, model: of a program or a
-        function; an image with its libraries, and the name of a preset that the planner knows. A function is shipped as its
-        source, so it must not use anything from outside but modules.
+        workdir: directory that the ranks start in; it is shipped with the job, and .gitignore is obeyed. Absent: of
+        a program its own directory, if that is in a git repository. Warns of files that look like secrets. args: words after
+        a program, or keyword arguments of a function. image, model: of a program or a function; an image with its libraries,
+        and the name of a preset that the planner knows. A function is shipped as its source, so it must not use anything from
+        outside but modules.
         gpus: of a program or a function the ranks, 1 if absent; of a job file instead of its layout, and the planner chooses
         one for that number. After a broken connection the request is sent again, and creates one job.
         """

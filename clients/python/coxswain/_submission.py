@@ -61,14 +61,31 @@ def _with_code(body: types.JobCreateInput, archive: Archive) -> types.JobCreateI
 
 
 def _program_in(program: Path, workdir: str | os.PathLike[str] | None) -> tuple[str, Path]:
-    directory = program.parent if workdir is None else Path(workdir)
+    program = program.expanduser()
+    directory = program.parent if workdir is None else Path(workdir).expanduser()
     place = program if program.is_file() else directory / program
     if not place.is_file():
         raise JobFileError(f"{program} is no file, neither here nor in {directory}.")
+    if workdir is None and not _is_of_a_repository(directory.resolve()):
+        raise JobFileError(
+            f"workdir= is missing: all files of the working directory are shipped, and {directory.resolve()} is in no git "
+            f'repository. Pass workdir={os.fspath(directory)!r} if the job may have all of its files.'
+        )
     try:
         return place.resolve().relative_to(directory.resolve()).as_posix(), directory
     except ValueError:
         raise JobFileError(f"{program} is not in the working directory {directory}, which is what the job gets.") from None
+
+
+def _is_of_a_repository(directory: Path) -> bool:
+    """A repository of a whole home directory does not count: it has more than one program."""
+    home = Path.home().resolve()
+    for place in (directory, *directory.parents):
+        if place == home or place == place.parent:
+            return False
+        if (place / ".git").exists():
+            return True
+    return False
 
 
 def _program(

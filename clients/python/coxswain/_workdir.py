@@ -9,9 +9,11 @@ import io
 import json
 import os
 import posixpath
+import re
 import subprocess
 import tarfile
 import textwrap
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,16 +22,24 @@ from typing import TYPE_CHECKING, Any
 
 from . import operations
 from ._errors import ApiError, WorkdirError
+from ._shipped_files import (
+    HARMLESS_FILES,
+    LIKELY_SECRETS,
+    MAX_ARCHIVE_BYTES,
+    MAX_ENTRIES,
+    MAX_UNPACKED_BYTES,
+    UNNEEDED_FOLDERS,
+    WITHHELD_FILES,
+)
 
 if TYPE_CHECKING:
     from ._flows import Flow
 
-#: As the API and the launcher have them (libs/api-types/src/code-spec.ts).
-MAX_ARCHIVE_BYTES = 64 << 20
-MAX_UNPACKED_BYTES = 256 << 20
-MAX_ENTRIES = 20_000
-#: No job runs them, and they change without a change of the code.
-_NEVER = frozenset({".git", "__pycache__", ".ipynb_checkpoints"})
+_WITHHELD = re.compile(WITHHELD_FILES)
+_LIKELY_SECRET = re.compile(LIKELY_SECRETS)
+_HARMLESS = re.compile(HARMLESS_FILES)
+#: Calls between the warning and the program: _warn_of_secrets, pack, submission, Client.submit.
+_STACK_LEVEL = 5
 _HEADER_BYTES = 512
 _LEAVE_OUT = "Add data, checkpoints and environments to .gitignore; a job reads data from a claim or a bucket."
 #: Module of a function that a job runs.
@@ -49,9 +59,10 @@ class Archive:
 
 
 def pack(directory: str | os.PathLike[str] | None, extra: Mapping[str, bytes] | None = None) -> Archive:
-    """The files of the directory, and `extra` files by their paths. Raises WorkdirError."""
+    """The files of the directory, and `extra` files by their paths. Warns of secrets. Raises WorkdirError."""
     root = None if directory is None else Path(directory)
-    paths = [] if root is None else _paths(root)
+    paths, withheld = ([], []) if root is None else _paths(root)
+    _warn_of_secrets(paths, withheld)
     added = dict(extra or {})
     taken = sorted(set(paths) & set(added))
     if taken:
@@ -121,10 +132,34 @@ def function_source(function: Callable[..., Any], arguments: Mapping[str, Any]) 
     return "\n".join([*lines, 'if __name__ == "__main__":', f"    {call}", ""]).encode()
 
 
-def _paths(root: Path) -> list[str]:
+def _warn_of_secrets(paths: list[str], withheld: list[str]) -> None:
+    if withheld:
+        warnings.warn(
+            f"Left out: {', '.join(withheld)}. Credentials of a person are never shipped; "
+            "a job gets its own by secretEnv or secretFiles.",
+            stacklevel=_STACK_LEVEL,
+        )
+    secrets = [path for path in paths if _LIKELY_SECRET.search(path.lower()) and not _HARMLESS.search(path.lower())]
+    if secrets:
+        warnings.warn(
+            f"{', '.join(secrets)} {'looks' if len(secrets) == 1 else 'look'} like a secret, and everyone who can read pods "
+            "of the project can read it. Add it to .gitignore, and use secretEnv or secretFiles.",
+            stacklevel=_STACK_LEVEL,
+        )
+
+
+def _withheld_part(path: str) -> str | None:
+    """The path up to the name that holds credentials."""
+    match = _WITHHELD.search(path.lower())
+    return None if match is None else path[: match.end()]
+
+
+def _paths(root: Path) -> tuple[list[str], list[str]]:
+    """What is shipped, and which credentials are not."""
     if not root.is_dir():
         raise WorkdirError(f"The working directory {root} is no directory.")
-    paths = sorted(path for path in _below(root, "") if not _NEVER.intersection(path.split("/")))
+    found = sorted(path for path in _below(root, "") if not UNNEEDED_FOLDERS.intersection(path.split("/")))
+    paths = [path for path in found if _withheld_part(path) is None]
     outside = [(path, os.readlink(root / path)) for path in paths if (root / path).is_symlink()]
     outside = [(path, target) for path, target in outside if _leads_outside(path, target)]
     if outside:
@@ -133,7 +168,7 @@ def _paths(root: Path) -> list[str]:
             f"These links of {root} lead outside of it, where a pod has other files:\n{named}\n"
             "Remove them, add them to .gitignore, or ship the directory above."
         )
-    return paths
+    return paths, sorted({part for path in found if (part := _withheld_part(path)) is not None})
 
 
 def _below(root: Path, prefix: str) -> Iterator[str]:
@@ -177,7 +212,7 @@ def _walk(root: Path, prefix: str) -> Iterator[str]:
         folders[:] = [
             name
             for name in folders
-            if name not in _NEVER and name not in links and not _is_ignored(f"{below}{name}/", specs)
+            if name not in UNNEEDED_FOLDERS and name not in links and not _is_ignored(f"{below}{name}/", specs)
         ]
         for name in [*files, *links]:
             place = Path(folder) / name

@@ -86,6 +86,55 @@ def test_a_directory_that_is_too_large_is_refused_with_its_largest_files(tmp_pat
         pack(tmp_path)
 
 
+# As apps/cli/src/workdir/workdir.spec.ts has them.
+HOME_FILES = [".ssh/id_ed25519", ".aws/config", ".kube/config", ".docker/config.json", ".netrc"]
+HOME_FILES += [".git-credentials", ".cache/huggingface/token"]
+SECRETS = [".env", ".envrc", "prod.env", ".env.local", "keys/id_rsa", "tls.pem", "service-account.json"]
+SECRETS += ["secrets.yaml", "gcp-credentials.json", "hf_token", "Kubeconfig", "k8s/db-secret.yml"]
+HARMLESS = [".env.example", "train.py", "environment.py", "tokenizer.json", "secrets.py", "src/token.py"]
+
+
+def write_all(root: Path, paths: list[str]) -> None:
+    for path in paths:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(path)
+
+
+@pytest.mark.parametrize("is_repository", [False, True], ids=["without a repository", "in a repository"])
+def test_credentials_of_a_person_are_never_shipped(tmp_path: Path, is_repository: bool) -> None:
+    write_all(tmp_path, [*HOME_FILES, "train.py", "src/aws/s3.py"])
+    if is_repository:
+        subprocess.run(["git", "-C", str(tmp_path), "init", "--quiet"], check=True)
+    left_out = r"Left out: \.aws, \.cache/huggingface/token, \.docker, \.git-credentials, \.kube, \.netrc, \.ssh\."
+    with pytest.warns(UserWarning, match=left_out):
+        assert names(pack(tmp_path).content) == ["src/aws/s3.py", "train.py"]
+
+
+def test_files_that_look_like_secrets_get_a_warning(tmp_path: Path) -> None:
+    write_all(tmp_path, [*SECRETS, *HARMLESS])
+    with pytest.warns(UserWarning) as warned:
+        pack(tmp_path)
+    assert str(warned[0].message).startswith(f"{', '.join(sorted(SECRETS))} look like a secret")
+
+
+def test_the_directory_of_a_program_is_shipped_unasked_only_from_a_repository(
+    tmp_path: Path, server: Server, a_job: AJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write_all(tmp_path, ["train.py", "project/train.py"])
+    for program in ("~/train.py", tmp_path / "project/train.py"):
+        with pytest.raises(coxswain.JobFileError, match=r"workdir= is missing.*is in no git repository.*Pass workdir='/"):
+            server.client().submit(program, image="i")
+    assert server.asked == []
+    for repository in (tmp_path, tmp_path / "project"):
+        subprocess.run(["git", "-C", str(repository), "init", "--quiet"], check=True)
+    server.answers = [ABSENT, {}, a_job()]
+    server.client().submit("~/project/train.py", image="i")
+    assert names(server.asked[1].content) == ["train.py"]
+    with pytest.raises(coxswain.JobFileError, match="workdir= is missing"):
+        server.client().submit("~/train.py", image="i")
+
+
 @pytest.mark.parametrize("is_known", [False, True], ids=["uploaded once", "not uploaded if the project has it"])
 def test_the_directory_of_a_job_file_is(tmp_path: Path, server: Server, a_job: AJob, is_known: bool) -> None:
     (tmp_path / "train.py").write_text("print(1)")

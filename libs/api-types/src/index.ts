@@ -130,6 +130,7 @@ export { isWholeRampUp, samplesOfSteps } from './batch-ramp-up.ts';
 export { stepsOf } from './training-spec.ts';
 export type { ScratchSpec } from './scratch-spec.ts';
 export { CODE_LIMITS, CODE_MEDIA_TYPE, CodeArchive, CodeDigest, codePathOf, CodeSpec } from './code-spec.ts';
+export { HARMLESS_FILES, LIKELY_SECRETS, UNNEEDED_FOLDERS, WITHHELD_FILES } from './shipped-files.ts';
 export { type CodeBucket, codeBucketOf, CodeBucketVariables } from './code-bucket.ts';
 export type { ModelSpec } from './model-spec.ts';
 export { TrainingJobSpec } from './training-job-spec.ts';

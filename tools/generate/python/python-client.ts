@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { CODE_LIMITS, HARMLESS_FILES, LIKELY_SECRETS, UNNEEDED_FOLDERS, WITHHELD_FILES } from '@coxswain/api-types';
 import type { Document } from './openapi.ts';
 import { pythonOperations } from './python-operations.ts';
 import { PythonTypes } from './python-types.ts';
@@ -22,7 +23,27 @@ export function generatePythonClient(document: Document = openApiOfSources()): R
       `${folder}/operations.py`,
       `"""A function per operation of the API. ${GENERATED}"""\n\nfrom __future__ import annotations\n\nfrom typing import TYPE_CHECKING, Any, Literal\n\nfrom ._request import Request, quote\n\nif TYPE_CHECKING:\n    from . import types\n\n\n${operations}`,
     ],
+    [`${folder}/_shipped_files.py`, shippedFiles()],
   ]);
+}
+
+/** Rules that both clients follow. A raw string of Python takes the patterns as they are. */
+function shippedFiles(): string {
+  return [
+    '"""Limits of an archive, and files that no client ships or that it warns of.',
+    '',
+    'Written by `npm run generate` from libs/api-types/src. Do not edit.',
+    '"""',
+    '',
+    `MAX_ARCHIVE_BYTES = ${CODE_LIMITS.archiveBytes}`,
+    `MAX_UNPACKED_BYTES = ${CODE_LIMITS.unpackedBytes}`,
+    `MAX_ENTRIES = ${CODE_LIMITS.entries}`,
+    `UNNEEDED_FOLDERS = frozenset(${JSON.stringify(UNNEEDED_FOLDERS).replaceAll('",', '", ')})`,
+    `WITHHELD_FILES = r"${WITHHELD_FILES}"  # noqa: E501`,
+    `LIKELY_SECRETS = r"${LIKELY_SECRETS}"  # noqa: E501`,
+    `HARMLESS_FILES = r"${HARMLESS_FILES}"`,
+    '',
+  ].join('\n');
 }
 
 /** The document that the API serves. A process of its own reads the sources, because Node does not know their decorators. */

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { join, posix } from 'node:path';
+import { UNNEEDED_FOLDERS, WITHHELD_FILES } from '@coxswain/api-types';
 import ignoreRules from 'ignore';
 import { CliError } from '../cli-error.ts';
 
@@ -14,24 +15,41 @@ export interface WorkdirFile {
   readonly target?: string;
 }
 
-/** No job runs them, and they change without a change of the code. */
-const NEVER = new Set(['.git', '__pycache__', '.ipynb_checkpoints']);
+/** What a directory ships, and what it keeps. */
+export interface WorkdirFiles {
+  readonly files: readonly WorkdirFile[];
+  /** Files and directories of credentials that are never shipped. */
+  readonly withheld: readonly string[];
+}
+
+const NEVER: ReadonlySet<string> = new Set(UNNEEDED_FOLDERS);
+const WITHHELD = new RegExp(WITHHELD_FILES);
 const MAX_LISTING_BYTES = 256 << 20;
 
 /**
  * Files of the directory, sorted. In a git repository those that git tracks or would track; elsewhere .gitignore files are obeyed as git does. Empty directories are
  * left out. Throws CliError, with every link that leads outside.
  */
-export function listFiles(root: string): readonly WorkdirFile[] {
+export function listFiles(root: string): WorkdirFiles {
   if (!existsSync(root) || !lstatSync(join(root, '.')).isDirectory())
     throw new CliError(`The working directory ${root} is no directory.`);
-  const files = filesBelow(root, '').filter(({ path }) => !path.split('/').some((part) => NEVER.has(part)));
+  const found = filesBelow(root, '').filter(({ path }) => !path.split('/').some((part) => NEVER.has(part)));
+  const files = found.filter(({ path }) => withheldPart(path) === undefined);
   const outside = files.filter(({ path, target }) => target !== undefined && leadsOutside(path, target));
   if (outside.length > 0)
     throw new CliError(
       `These links of ${root} lead outside of it, where a pod has other files:\n${outside.map(({ path, target }) => `  ${path} -> ${target ?? ''}`).join('\n')}\nRemove them, add them to .gitignore, or ship the directory above.`,
     );
-  return files.toSorted((one, other) => Buffer.compare(Buffer.from(one.path), Buffer.from(other.path)));
+  return {
+    files: files.toSorted((one, other) => Buffer.compare(Buffer.from(one.path), Buffer.from(other.path))),
+    withheld: [...new Set(found.flatMap(({ path }) => withheldPart(path) ?? []))].toSorted(),
+  };
+}
+
+/** The path up to the name that holds credentials. */
+function withheldPart(path: string): string | undefined {
+  const match = WITHHELD.exec(path.toLowerCase());
+  return match === null ? undefined : path.slice(0, match.index + match[0].length);
 }
 
 function filesBelow(root: string, prefix: string): readonly WorkdirFile[] {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { CODE_LIMITS } from '@coxswain/api-types';
+import { CODE_LIMITS, HARMLESS_FILES, LIKELY_SECRETS } from '@coxswain/api-types';
 import { formatBytes } from '@coxswain/units';
 import { CliError } from '../cli-error.ts';
 import { fileError } from '../files/file-error.ts';
@@ -16,19 +16,19 @@ export interface PackedWorkdir {
   readonly files: number;
   /** Files that look like secrets. */
   readonly secrets: readonly string[];
+  /** Files and directories of credentials that are not in the archive. */
+  readonly withheld: readonly string[];
 }
 
-const SECRET =
-  /(^|\/)(\.env(\.[^/]*)?|\.netrc|\.pypirc|\.npmrc|id_(rsa|dsa|ecdsa|ed25519)|[^/]*\.(pem|key|p12|pfx)|credentials(\.json)?|kubeconfig)$/i;
-/** Of files that hold only names of variables. */
-const NO_SECRET = /\.(example|sample|template|dist)$/i;
+const SECRET = new RegExp(LIKELY_SECRETS);
+const HARMLESS = new RegExp(HARMLESS_FILES);
 const LARGEST_SHOWN = 5;
 /** A header for each file; those with long names have two more blocks. */
 const HEADER_BYTES = 512;
 
 /** Packs the directory: the same files give the same bytes. Throws CliError if the archive would be too large, and names the largest files. */
 export function packWorkdir(directory: string): PackedWorkdir {
-  const files = listFiles(directory);
+  const { files, withheld } = listFiles(directory);
   if (files.length === 0) throw new CliError(`The working directory ${directory} has no files to ship.`);
   const sum = files.reduce((total, { bytes }) => total + bytes + HEADER_BYTES, 0);
   if (files.length > CODE_LIMITS.entries)
@@ -45,8 +45,14 @@ export function packWorkdir(directory: string): PackedWorkdir {
     bytes: new Uint8Array(bytes),
     sha256: createHash('sha256').update(bytes).digest('hex'),
     files: files.length,
-    secrets: files.map(({ path }) => path).filter((path) => SECRET.test(path) && !NO_SECRET.test(path)),
+    secrets: files.map(({ path }) => path).filter(looksLikeSecret),
+    withheld,
   };
+}
+
+function looksLikeSecret(path: string): boolean {
+  const lower = path.toLowerCase();
+  return SECRET.test(lower) && !HARMLESS.test(lower);
 }
 
 const LEAVE_OUT = 'Add data, checkpoints and environments to .gitignore; a job reads data from a claim or a bucket.';

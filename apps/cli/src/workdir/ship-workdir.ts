@@ -13,6 +13,10 @@ export function withWorkdir(
   if (job.spec.code !== undefined)
     throw new CliError('The job names code.sha256 already. Leave it out of the file, or leave --workdir out.');
   const packed = packWorkdir(directory);
+  if (packed.withheld.length > 0)
+    warn(
+      `Left out: ${packed.withheld.join(', ')}. Credentials of a person are never shipped; a job gets its own by secretEnv or secretFiles.`,
+    );
   if (packed.secrets.length > 0)
     warn(
       `Warning: ${packed.secrets.join(', ')} ${packed.secrets.length === 1 ? 'looks' : 'look'} like a secret, and everyone who can read pods of the project can read it. Add it to .gitignore, and use secretEnv or secretFiles.`,

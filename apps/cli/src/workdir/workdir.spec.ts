@@ -28,7 +28,7 @@ const write = (path: string, text = path): void => {
   mkdirSync(join(root, path, '..'), { recursive: true });
   writeFileSync(join(root, path), text);
 };
-const paths = (): readonly string[] => listFiles(root).map(({ path }) => path);
+const paths = (): readonly string[] => listFiles(root).files.map(({ path }) => path);
 const git = (...args: readonly string[]): void => void execFileSync('git', ['-C', root, ...args], { stdio: 'ignore' });
 
 /** What belongs to the job, and what does not. */
@@ -66,7 +66,7 @@ describe('the files of a working directory', () => {
   it('are in a directory below the top of a repository those below it', () => {
     aProject();
     git('init');
-    expect(listFiles(join(root, 'src')).map(({ path }) => path)).toEqual(['.gitignore', 'model.py']);
+    expect(listFiles(join(root, 'src')).files.map(({ path }) => path)).toEqual(['.gitignore', 'model.py']);
   });
 
   it('are those of a repository inside of it too', () => {
@@ -80,7 +80,7 @@ describe('the files of a working directory', () => {
   it('may be links inside, and all links that lead outside are named', () => {
     write('a/train.py');
     symlinkSync('train.py', join(root, 'a/main.py'));
-    expect(listFiles(root)[0]).toMatchObject({ path: 'a/main.py', target: 'train.py' });
+    expect(listFiles(root).files[0]).toMatchObject({ path: 'a/main.py', target: 'train.py' });
     symlinkSync('../../other', join(root, 'a/up'));
     symlinkSync('/etc/hosts', join(root, 'hosts'));
     expect(paths).toThrow(/a\/up -> \.\.\/\.\.\/other\n.*hosts -> \/etc\/hosts/s);
@@ -91,6 +91,16 @@ describe('the files of a working directory', () => {
   });
 });
 
+/** The tests of the Python client have the same lists. */
+const HOME_FILES = ['.ssh/id_ed25519', '.aws/config', '.kube/config', '.docker/config.json', '.netrc'].concat(
+  '.git-credentials',
+  '.cache/huggingface/token',
+);
+const SECRETS = ['.env', '.envrc', 'prod.env', '.env.local', 'keys/id_rsa', 'tls.pem', 'service-account.json'].concat(
+  ...['secrets.yaml', 'gcp-credentials.json', 'hf_token', 'Kubeconfig', 'k8s/db-secret.yml'],
+);
+const HARMLESS = ['.env.example', 'train.py', 'environment.py', 'tokenizer.json', 'secrets.py', 'src/token.py'];
+
 describe('an archive', () => {
   it('is the same bytes for the same files, whenever and in whichever order they were written', () => {
     write('b.py');
@@ -100,7 +110,7 @@ describe('an archive', () => {
     write('a.py');
     write('b.py');
     utimesSync(join(root, 'a.py'), 1, 1);
-    expect(packWorkdir(root)).toEqual({ bytes, sha256, files, secrets: [] });
+    expect(packWorkdir(root)).toEqual({ bytes, sha256, files, secrets: [], withheld: [] });
     write('a.py', 'edited');
     expect(packWorkdir(root).sha256).not.toBe(sha256);
   });
@@ -141,9 +151,19 @@ describe('an archive', () => {
     expect(() => packWorkdir(root)).toThrow('has no files to ship');
   });
 
+  it('never has credentials of a person, with or without a repository', () => {
+    for (const path of [...HOME_FILES, 'train.py', 'src/aws/s3.py']) write(path);
+    const want = ['.aws', '.cache/huggingface/token', '.docker', '.git-credentials', '.kube', '.netrc', '.ssh'];
+    for (const isRepository of [false, true]) {
+      if (isRepository) git('init');
+      expect(packWorkdir(root).withheld).toEqual(want);
+      expect(paths()).toEqual(['src/aws/s3.py', 'train.py']);
+    }
+  });
+
   it('names files that look like secrets', () => {
-    for (const path of ['.env', '.env.example', 'keys/id_rsa', 'tls.pem', 'train.py', 'environment.py']) write(path);
-    expect(packWorkdir(root).secrets).toEqual(['.env', 'keys/id_rsa', 'tls.pem']);
+    for (const path of [...SECRETS, ...HARMLESS]) write(path);
+    expect(packWorkdir(root).secrets).toEqual(SECRETS.toSorted());
   });
 });
 
@@ -184,8 +204,11 @@ describe('submit --workdir', () => {
     expect(out).toContain(`SHA-256 ${sha256}`);
   });
 
-  it('warns of files that look like secrets', async () => {
+  it('names credentials that it left out, and warns of files that look like secrets', async () => {
     write('.env');
-    expect((await submit(true)).err).toContain('Warning: .env looks like a secret');
+    write('.netrc');
+    const { err } = await submit(true);
+    expect(err).toContain('Warning: .env looks like a secret');
+    expect(err).toContain('Left out: .netrc.');
   });
 });
