@@ -180,8 +180,9 @@ def _below(root: Path, prefix: str) -> Iterator[str]:
         path = f"{prefix}/{name}" if prefix else name
         place = root / path
         if place.is_dir() and not place.is_symlink():
-            # Another repository is listed as one entry.
-            yield from _below(root, path)
+            # Another repository is listed as one entry. In a submodule that was not checked out, git would list the
+            # repository around it.
+            yield from _below(root, path) if (place / ".git").exists() else _walk(root, path)
         elif place.is_symlink() or place.is_file():
             yield path
 
@@ -195,7 +196,7 @@ def _listed_by_git(directory: Path) -> list[str] | None:
         return None
     if done.returncode != 0:
         return None
-    return sorted({os.fsdecode(name).rstrip("/") for name in done.stdout.split(b"\0") if name})
+    return sorted({os.fsdecode(name).rstrip("/") for name in done.stdout.split(b"\0")} - {"", "."})
 
 
 def _walk(root: Path, prefix: str) -> Iterator[str]:

@@ -47,6 +47,19 @@ def test_gitignore_is_obeyed(tmp_path: Path, is_repository: bool) -> None:
     assert names(pack(tmp_path).content) == wanted
 
 
+def test_a_submodule_that_was_not_checked_out_has_no_files(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("x")
+    (tmp_path / "vendor").mkdir()
+    entry = f"160000,{'1' * 40},vendor"
+    for command in (["init", "--quiet"], ["update-index", "--add", "--cacheinfo", entry]):
+        subprocess.run(["git", "-C", str(tmp_path), *command], check=True)
+    assert names(pack(tmp_path).content) == ["train.py"]
+    with pytest.raises(coxswain.WorkdirError, match="has no files"):
+        pack(tmp_path / "vendor")
+    (tmp_path / "vendor/lib.py").write_text("x")
+    assert names(pack(tmp_path).content) == ["train.py", "vendor/lib.py"]
+
+
 def test_the_same_files_have_the_same_digest(tmp_path: Path) -> None:
     a_project(tmp_path)
     first = pack(tmp_path).sha256

@@ -60,7 +60,9 @@ function filesBelow(root: string, prefix: string): readonly WorkdirFile[] {
     const stats = statsOf(join(root, path));
     // A file that git tracks can be deleted, and another repository is listed as one entry.
     if (stats === undefined) return [];
-    return stats.isDirectory() ? filesBelow(root, path) : toFile(root, path, stats);
+    if (!stats.isDirectory()) return toFile(root, path, stats);
+    // A submodule that was not checked out is an empty directory: git would list the repository around it.
+    return existsSync(join(root, path, '.git')) ? filesBelow(root, path) : walk(root, path, []);
   });
 }
 
@@ -69,7 +71,8 @@ function listedByGit(directory: string): readonly string[] | undefined {
   const args = ['-C', directory, 'ls-files', '-z', '--cached', '--others', '--exclude-standard'];
   const { status, stdout, error } = spawnSync('git', args, { encoding: 'utf8', maxBuffer: MAX_LISTING_BYTES });
   if (error !== undefined || status !== 0) return undefined;
-  return [...new Set(stdout.split('\0').flatMap((name) => (name === '' ? [] : name.replace(/\/$/, ''))))];
+  const names = stdout.split('\0').map((name) => name.replace(/\/$/, ''));
+  return [...new Set(names)].filter((name) => name !== '' && name !== '.');
 }
 
 type Ignore = ReturnType<typeof ignoreRules.default>;

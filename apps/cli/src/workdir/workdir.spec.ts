@@ -77,6 +77,18 @@ describe('the files of a working directory', () => {
     expect(paths()).toEqual(['train.py', 'vendor/lib.py']);
   });
 
+  it('are none of a submodule that was not checked out', () => {
+    write('train.py');
+    git('init');
+    // An entry of a commit, as a clone without --recurse-submodules has it.
+    git('update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},vendor`);
+    mkdirSync(join(root, 'vendor'));
+    expect(paths()).toEqual(['train.py']);
+    expect(listFiles(join(root, 'vendor')).files).toEqual([]);
+    write('vendor/lib.py');
+    expect(paths()).toEqual(['train.py', 'vendor/lib.py']);
+  });
+
   it('may be links inside, and all links that lead outside are named', () => {
     write('a/train.py');
     symlinkSync('train.py', join(root, 'a/main.py'));
