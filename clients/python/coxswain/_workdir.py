@@ -40,7 +40,6 @@ _LIKELY_SECRET = re.compile(LIKELY_SECRETS)
 _HARMLESS = re.compile(HARMLESS_FILES)
 #: Calls between the warning and the program: _warn_of_secrets, pack, submission, Client.submit.
 _STACK_LEVEL = 5
-_HEADER_BYTES = 512
 _LEAVE_OUT = "Add data, checkpoints and environments to .gitignore; a job reads data from a claim or a bucket."
 #: Module of a function that a job runs.
 FUNCTION_FILE = "coxswain_function.py"
@@ -72,13 +71,16 @@ def pack(directory: str | os.PathLike[str] | None, extra: Mapping[str, bytes] | 
         raise WorkdirError(f"The working directory {directory} has no files to ship.")
     if len(sizes) > MAX_ENTRIES:
         raise WorkdirError(f"{directory} has {len(sizes)} files, and a job takes at most {MAX_ENTRIES}. {_LEAVE_OUT}")
-    whole = sum(sizes.values()) + _HEADER_BYTES * len(sizes)
-    if whole > MAX_UNPACKED_BYTES:
-        raise _too_large(directory, f"{_mib(whole)} of files", MAX_UNPACKED_BYTES, sizes)
+    # Before they are read.
+    if sum(sizes.values()) > MAX_UNPACKED_BYTES:
+        raise _too_large(directory, f"{_mib(sum(sizes.values()))} of files", MAX_UNPACKED_BYTES, sizes)
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for path in sorted(sizes, key=lambda each: each.encode("utf-8", "surrogateescape")):
             _add(tar, root, path, added.get(path))
+    # A pod counts the headers and padding of the archive too.
+    if buffer.tell() > MAX_UNPACKED_BYTES:
+        raise _too_large(directory, f"{_mib(buffer.tell())} of files", MAX_UNPACKED_BYTES, sizes)
     content = gzip.compress(buffer.getvalue(), mtime=0)
     if len(content) > MAX_ARCHIVE_BYTES:
         raise _too_large(directory, f"{_mib(len(content))} as an archive", MAX_ARCHIVE_BYTES, sizes)

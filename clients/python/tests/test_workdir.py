@@ -148,6 +148,15 @@ def test_the_directory_of_a_program_is_shipped_unasked_only_from_a_repository(
         server.client().submit("~/train.py", image="i")
 
 
+def test_headers_padding_and_the_end_count_as_in_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "train.py").write_text("x")
+    monkeypatch.setattr("coxswain._workdir.MAX_UNPACKED_BYTES", tarfile.RECORDSIZE)
+    pack(tmp_path)
+    monkeypatch.setattr("coxswain._workdir.MAX_UNPACKED_BYTES", tarfile.RECORDSIZE - 1)
+    with pytest.raises(coxswain.WorkdirError, match="MiB of files, and a job takes at most"):
+        pack(tmp_path)
+
+
 @pytest.mark.parametrize("is_known", [False, True], ids=["uploaded once", "not uploaded if the project has it"])
 def test_the_directory_of_a_job_file_is(tmp_path: Path, server: Server, a_job: AJob, is_known: bool) -> None:
     (tmp_path / "train.py").write_text("print(1)")

@@ -22,25 +22,26 @@ export interface PackedWorkdir {
 
 const SECRET = new RegExp(LIKELY_SECRETS);
 const HARMLESS = new RegExp(HARMLESS_FILES);
+type Limits = Readonly<Record<keyof typeof CODE_LIMITS, number>>;
 const LARGEST_SHOWN = 5;
-/** A header for each file; those with long names have two more blocks. */
-const HEADER_BYTES = 512;
-
 /** Packs the directory: the same files give the same bytes. Throws CliError if the archive would be too large, and names the largest files. */
-export function packWorkdir(directory: string): PackedWorkdir {
+export function packWorkdir(directory: string, limits: Limits = CODE_LIMITS): PackedWorkdir {
   const { files, withheld } = listFiles(directory);
   if (files.length === 0) throw new CliError(`The working directory ${directory} has no files to ship.`);
-  const sum = files.reduce((total, { bytes }) => total + bytes + HEADER_BYTES, 0);
-  if (files.length > CODE_LIMITS.entries)
+  const sum = files.reduce((total, { bytes }) => total + bytes, 0);
+  if (files.length > limits.entries)
     throw new CliError(
-      `The working directory ${directory} has ${files.length} files, and a job takes at most ${CODE_LIMITS.entries}. ${LEAVE_OUT}`,
+      `The working directory ${directory} has ${files.length} files, and a job takes at most ${limits.entries}. ${LEAVE_OUT}`,
     );
-  if (sum > CODE_LIMITS.unpackedBytes)
-    throw tooLarge(directory, { what: 'of files', bytes: sum, most: CODE_LIMITS.unpackedBytes }, files);
+  const tooManyBytes = (bytes: number): CliError =>
+    tooLarge(directory, { what: 'of files', bytes, most: limits.unpackedBytes }, files);
+  // Before they are read. A pod counts the headers and padding of the archive too.
+  if (sum > limits.unpackedBytes) throw tooManyBytes(sum);
   const tar = writeTar(files.map((file) => ({ ...file, content: contentOf(directory, file) })));
+  if (tar.length > limits.unpackedBytes) throw tooManyBytes(tar.length);
   const bytes = gzipSync(tar);
-  if (bytes.length > CODE_LIMITS.archiveBytes)
-    throw tooLarge(directory, { what: 'as an archive', bytes: bytes.length, most: CODE_LIMITS.archiveBytes }, files);
+  if (bytes.length > limits.archiveBytes)
+    throw tooLarge(directory, { what: 'as an archive', bytes: bytes.length, most: limits.archiveBytes }, files);
   return {
     bytes: new Uint8Array(bytes),
     sha256: createHash('sha256').update(bytes).digest('hex'),

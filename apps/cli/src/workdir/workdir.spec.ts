@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { CODE_LIMITS } from '@coxswain/api-types';
 import { aJob, aJobSpec } from '@coxswain/api-types/testing';
 import { type Outcome, runCommand } from '../testing/run-command.ts';
 import { listFiles } from './list-files.ts';
@@ -157,6 +158,17 @@ describe('an archive', () => {
     expect(() => packWorkdir(root)).toThrow(
       /300\.0 MiB of files, and a job takes at most 256\.0 MiB.*300\.0 MiB {2}weights\.bin.*\.gitignore/s,
     );
+  });
+
+  it('counts what a pod counts: headers, padding, long names and the end', () => {
+    const limits = { ...CODE_LIMITS, unpackedBytes: 4 * 512 };
+    write('a.py', 'x'.repeat(512));
+    expect(gunzipSync(packWorkdir(root, limits).bytes)).toHaveLength(limits.unpackedBytes);
+    write('a.py', 'x'.repeat(513));
+    expect(() => packWorkdir(root, limits)).toThrow('2.5 KiB of files, and a job takes at most 2.0 KiB');
+    rmSync(join(root, 'a.py'));
+    write(`${'long/'.repeat(30)}a.py`, 'x');
+    expect(() => packWorkdir(root, limits)).toThrow('3.0 KiB of files');
   });
 
   it('of nothing is refused', () => {
