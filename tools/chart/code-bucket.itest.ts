@@ -21,6 +21,8 @@ describe('the bucket for code', () => {
     ['http://minio.storage:9000', '9000'],
     ['http://minio.storage', '80'],
     ['https://minio.storage', '443'],
+    ['http://10.0.0.5', '80'],
+    ['https://minio1', '443'],
   ])('is reached by the API at %s, on port %s', async (endpoint, port) => {
     const values = [URI, `codeBucket.endpoint=${endpoint}`];
     const text = await renderChart({ templates: ['templates/api.yaml'], values });
