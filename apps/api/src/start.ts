@@ -142,7 +142,14 @@ function startMirroring(infrastructure: Infrastructure, nodes: SeenNodes): Part 
         removeOldAudit({ database: retention, cluster, retentionDays: config.auditRetentionDays, logger }, signal),
       (signal) =>
         removeExpiredSeries({ database: retention, cluster, logger, retention: config.seriesRetention }, signal),
-      (signal) => removeUnusedCode({ database: retention, cluster, logger, ...config.code }, signal),
+      (signal) =>
+        removeUnusedCode(
+          {
+            ...{ database: retention, cluster, logger, ...config.code },
+            areRowsCurrent: () => projecting.isSynced && projecting.outageMs() === 0,
+          },
+          signal,
+        ),
       (signal) => removeOldSnapshots({ database: retention, cluster, logger, days: config.recordBounds.days }, signal),
       (signal) => removeOldRecords({ database: retention, cluster, logger, bounds: config.recordBounds }, signal),
     ];

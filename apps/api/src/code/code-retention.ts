@@ -10,6 +10,9 @@ import { openCodeStore } from './code-store.ts';
 const AT_ONCE = 100;
 /** An upload takes no longer. */
 const UPLOAD_HOURS = 1;
+/** A job that exists names the archive `a`. */
+const IS_NAMED = `EXISTS (SELECT 1 FROM jobs j WHERE j.cluster_id = a.cluster_id AND j.namespace = a.namespace AND j.deleted_at IS NULL
+                            AND j.spec->'code'->>'sha256' = a.sha256)`;
 
 /** What a sweep needs. */
 export interface CodeSweep {
@@ -21,13 +24,18 @@ export interface CodeSweep {
 
 /** Removes archives that no job names, and what is left of uploads that ended early, at the start and once an hour, until `signal` aborts. */
 export async function removeUnusedCode(
-  parts: Omit<CodeSweep, 'store'> & { readonly bucket: CodeBucket | undefined; readonly logger: Logger },
+  parts: Omit<CodeSweep, 'store'> & {
+    readonly bucket: CodeBucket | undefined;
+    readonly logger: Logger;
+    /** Whether rows are what the cluster has: a job that kubectl applied during an outage has no row yet, and names an archive. */
+    readonly areRowsCurrent: () => boolean;
+  },
   signal: AbortSignal,
 ): Promise<void> {
-  const { bucket, logger } = parts;
+  const { bucket, logger, areRowsCurrent } = parts;
   const store = bucket && (await openCodeStore(bucket));
   const sweep = async (): Promise<boolean> => {
-    if (store === undefined) return false;
+    if (store === undefined || !areRowsCurrent()) return false;
     const removed = await removeSomeUnusedCode({ ...parts, store });
     if (removed > 0) logger.info({ removed }, 'removed archives of code that no job names');
     return removed === AT_ONCE;
@@ -43,6 +51,13 @@ export async function removeUnusedCode(
  * that comes later is refused. What a crash leaves marked is removed by the next sweep.
  */
 export async function removeSomeUnusedCode({ database, cluster, days, store }: CodeSweep): Promise<number> {
+  // A job that kubectl applied has touched nothing.
+  await database.query(
+    `UPDATE code_archives a SET used_at = now()
+      WHERE a.cluster_id = $1 AND a.removed_at IS NULL AND a.uploaded_at IS NOT NULL AND a.used_at < now() - interval '30 minutes'
+        AND ${IS_NAMED}`,
+    [cluster.id],
+  );
   await database.query(
     `UPDATE code_archives SET removed_at = now()
       WHERE (cluster_id, project_id, namespace, sha256) IN (
@@ -50,15 +65,14 @@ export async function removeSomeUnusedCode({ database, cluster, days, store }: C
          WHERE a.cluster_id = $1 AND a.removed_at IS NULL
            AND (a.used_at < now() - make_interval(days => $2)
                 OR (a.uploaded_at IS NULL AND a.used_at < now() - make_interval(hours => ${UPLOAD_HOURS})))
-           AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.cluster_id = a.cluster_id AND j.namespace = a.namespace AND j.deleted_at IS NULL
-                             AND j.spec->'code'->>'sha256' = a.sha256)
+           AND NOT ${IS_NAMED}
          LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED)`,
     [cluster.id, days],
   );
   const marked = await database.query<MarkedRow>(
     `SELECT project_id, namespace, sha256,
             EXISTS (SELECT 1 FROM code_archives o WHERE o.cluster_id = a.cluster_id AND o.namespace = a.namespace AND o.sha256 = a.sha256
-                      AND o.project_id <> a.project_id) AS is_shared
+                      AND o.project_id <> a.project_id AND o.removed_at IS NULL) AS is_shared
        FROM code_archives a WHERE cluster_id = $1 AND removed_at IS NOT NULL LIMIT ${AT_ONCE}`,
     [cluster.id],
   );
