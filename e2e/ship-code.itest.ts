@@ -8,7 +8,7 @@ import { codePathOf, type Job } from '@coxswain/api-types';
 import { type CheckpointStore, openStore } from '@coxswain/checkpoint-store';
 import type { CoxswainSystem } from '@coxswain/local-cluster';
 import { stringify } from 'yaml';
-import { createProject, jobIn, type TestProject } from './support/project.ts';
+import { createProject, jobIn, submit as submitJob, type TestProject } from './support/project.ts';
 import { codeBucketOf, releaseSharedSystem, sharedSystem } from './support/shared-system.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -81,15 +81,18 @@ it('runs what was edited, without an image, and uploads nothing for what was not
   await jobIn(project, third.job.id, ['Complete']);
 });
 
-it('a job whose archive is gone fails at once, and its sentence says what to do', async () => {
+it('a job whose archive is gone fails at once, and submitting its directory again uploads it', async () => {
   writeFileSync(join(workdir, 'note.txt'), 'makes another archive');
   const { job: uploaded } = await submit('uploaded');
   const sha256 = uploaded.spec.code?.sha256 ?? '';
   await jobIn(project, uploaded.id, ['Complete']);
   await bucket.remove([codePathOf(project.name, sha256)]);
-  const { job } = await submit('gone');
+  const job = await submitJob(project, 'gone', uploaded.spec);
   const failed = await jobIn(project, job.id, ['Failed']);
   expect(failed.restarts.charged).toBe(0);
   expect(failed.attempts).toHaveLength(1);
   expect(failed.summary).toContain(`The archive of the job's code (SHA-256 ${sha256}) is no longer in the bucket.`);
+  const again = await submit('again');
+  expect(again.err).toContain('Uploaded code (2 files');
+  await jobIn(project, again.job.id, ['Complete']);
 });

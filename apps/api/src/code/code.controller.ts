@@ -29,7 +29,7 @@ export class CodeController {
     status: 200,
     schema: CodeArchive,
     summary: 'An archive of code that the project uploaded',
-    refusals: ['NOT_FOUND'],
+    refusals: ['NOT_FOUND', 'UNAVAILABLE'],
   })
   get(
     @Caller() caller: Principal,

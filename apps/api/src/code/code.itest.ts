@@ -5,6 +5,7 @@ import { type CheckpointStore, openStore } from '@coxswain/checkpoint-store';
 import { type ObjectStore, type SharedPostgres, startObjectStore } from '@coxswain/test-harness';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
 import { migratedPostgres } from '../testing/test-database.ts';
+import { beginCode, lockedCodeBytes } from '../jobs/uploaded-code.ts';
 import { removeSomeUnusedCode } from './code-retention.ts';
 
 const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
@@ -77,6 +78,47 @@ it('stores an archive once, and a job can name it', async () => {
   expect(await submit('with-code', sha256)).toMatchObject({ status: 201, body: { spec: { code: { sha256 } } } });
 });
 
+it('takes an archive again that somebody deleted from the bucket', async () => {
+  const bytes = Buffer.from('deleted');
+  const sha256 = digestOf(bytes);
+  await upload(bytes);
+  await bucket.remove([codePathOf('research', sha256)]);
+  expect((await api.send('GET', urlOf(sha256), { token: research })).status).toBe(404);
+  expect(await upload(Buffer.from('other'), { sha256 })).toMatchObject({ status: 400 });
+  expect((await upload(bytes)).status).toBe(200);
+  expect(await pathsIn()).toContain(codePathOf('research', sha256));
+  expect((await api.send('GET', urlOf(sha256), { token: research })).status).toBe(200);
+});
+
+it('reserves room and time again for an upload that failed before', async () => {
+  const sha256 = digestOf(Buffer.from('failed'));
+  await upload(Buffer.from('broken'), { sha256 });
+  await sql("UPDATE code_archives SET used_at = now() - interval '2 hours' WHERE sha256 = $1", [sha256]);
+  const { database, cluster } = api.running.infrastructure;
+  const { rows } = await database.query<{ id: string }>("SELECT id FROM projects WHERE name = 'research'");
+  const key = { clusterId: cluster.id, projectId: rows[0]?.id ?? '', namespace: 'research', sha256 };
+  const before = await lockedCodeBytes(database, key);
+  await beginCode(database, key, 1_000);
+  expect(await lockedCodeBytes(database, key)).toBe(before + 1_000);
+  expect(await sweep()).toBe(0);
+  await sql('DELETE FROM code_archives WHERE sha256 = $1', [sha256]);
+});
+
+it('waits for another upload of the project before it counts what is reserved', async () => {
+  const { database, cluster } = api.running.infrastructure;
+  const key = { clusterId: cluster.id, projectId: '00000000-0000-4000-8000-000000000001' };
+  const order: string[] = [];
+  let second: Promise<unknown> | undefined;
+  await database.transaction(async (first) => {
+    await lockedCodeBytes(first, key);
+    second = database.transaction((other) => lockedCodeBytes(other, key)).then(() => order.push('second'));
+    await first.query('SELECT pg_sleep(0.2)');
+    order.push('first');
+  });
+  await second;
+  expect(order).toEqual(['first', 'second']);
+});
+
 it('refuses an archive that is not what its address says, and stores nothing', async () => {
   const before = await pathsIn();
   const small = await upload(Buffer.from('one'), { sha256: digestOf(Buffer.from('two')) });
@@ -123,6 +165,9 @@ it('removes archives that no job names after a time, and none that one names', a
   const paths = await pathsIn();
   expect(paths).toContain(codePathOf('research', digestOf(used)));
   expect(paths).not.toContain(codePathOf('research', digestOf(unused)));
+  // The sweep saw the job that names it, so the archive is kept for 30 more days when the job is gone.
+  await sql("UPDATE jobs SET deleted_at = now() WHERE name = 'keeps'");
+  expect(await sweep()).toBe(0);
   expect((await submit('late', digestOf(unused))).body.detail).toContain('upload the working directory again');
   // What is marked and not yet removed, as after a crash, is refused and then removed.
   await upload(unused);
@@ -131,6 +176,19 @@ it('removes archives that no job names after a time, and none that one names', a
   expect(await upload(unused)).toMatchObject({ status: 503 });
   expect(await sweep()).toBe(1);
   expect((await upload(unused)).status).toBe(200);
+});
+
+it('removes the object of two projects that had the namespace, when none keeps it', async () => {
+  const bytes = Buffer.from('of two projects');
+  await upload(bytes);
+  await sql(
+    `INSERT INTO code_archives (cluster_id, project_id, namespace, sha256, bytes)
+     SELECT cluster_id, (SELECT id FROM projects WHERE name = 'rivals'), namespace, sha256, bytes FROM code_archives WHERE sha256 = $1`,
+    [digestOf(bytes)],
+  );
+  await sql('UPDATE code_archives SET removed_at = now() WHERE sha256 = $1', [digestOf(bytes)]);
+  expect(await sweep()).toBe(2);
+  expect(await pathsIn()).not.toContain(codePathOf('research', digestOf(bytes)));
 });
 
 it('a project keeps no more than its limit', async () => {

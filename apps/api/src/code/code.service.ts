@@ -1,5 +1,5 @@
 import { type CodeArchive, CODE_LIMITS, CODE_MEDIA_TYPE, CodeDigest, codePathOf } from '@coxswain/api-types';
-import type { CheckpointStore } from '@coxswain/checkpoint-store';
+import type { CheckpointStore, StoreError } from '@coxswain/checkpoint-store';
 import { DomainError } from '@coxswain/domain-error';
 import type { TenantDatabase } from '@coxswain/persistence';
 import { MIB_BYTES } from '@coxswain/units';
@@ -12,12 +12,12 @@ import { CLUSTER, type Cluster, CONFIG, TENANT_DATABASE } from '../infrastructur
 import { JobsService } from '../jobs/jobs.service.ts';
 import {
   beginCode,
-  codeBytes,
   type CodeKey,
   type CodeRow,
   completeCode,
   failCode,
   findCode,
+  lockedCodeBytes,
   touchCode,
 } from '../jobs/uploaded-code.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
@@ -62,10 +62,12 @@ export class CodeService {
 
   /** NOT_FOUND: it has to be uploaded. */
   async get(principal: Principal, address: CodeAddress): Promise<CodeArchive> {
-    const row = await inProject(this.#database, this.#question(principal, address, 'job.read'), async (sql, project) =>
-      findCode(sql, await this.#keyOf(sql, project, address)),
-    );
-    if (row === undefined || row.uploaded_at === null || row.removed_at !== null)
+    const question = this.#question(principal, address, 'job.read');
+    const { key, row } = await inProject(this.#database, question, async (sql, project) => {
+      const key = await this.#keyOf(sql, project, address);
+      return { key, row: await findCode(sql, key) };
+    });
+    if (row === undefined || row.uploaded_at === null || row.removed_at !== null || !(await this.#isStored(key)))
       throw new DomainError(
         'NOT_FOUND',
         `project ${JSON.stringify(address.project)} has uploaded no archive ${address.sha256.slice(0, 64)}`,
@@ -77,25 +79,26 @@ export class CodeService {
   async upload(principal: Principal, address: CodeAddress, body: unknown): Promise<CodeArchive> {
     this.#limits.chargeChange(principal, address.project);
     const question = this.#question(principal, address, 'job.submit');
-    const begun = await inProject(this.#database, question, async (sql, project) => {
+    const { key, there } = await inProject(this.#database, question, async (sql, project) => {
       const key = await this.#keyOf(sql, project, address);
-      const there = await touchCode(sql, key);
-      if (there !== undefined) return { key, there };
+      return { key, there: await touchCode(sql, key) };
+    });
+    if (there !== undefined && (await this.#isStored(key))) return toArchive(there);
+    await inProject(this.#database, question, async (sql, project) => {
       this.#requireBucket();
-      await this.#requireRoom(sql, project);
+      // An archive that somebody deleted from the bucket has its room.
+      if (there === undefined) await this.#requireRoom(sql, project);
       const row = await beginCode(sql, key, CODE_LIMITS.archiveBytes);
       if (row?.removed_at !== null) throw isBeingRemoved();
-      return { key, there: undefined };
     });
-    if (begun.there !== undefined) return toArchive(begun.there);
-    const bytes = await this.#write(begun.key, body).catch(async (error: unknown) => {
-      await inProject(this.#database, question, (sql) => failCode(sql, begun.key));
+    const bytes = await this.#write(key, body).catch(async (error: unknown) => {
+      await inProject(this.#database, question, (sql) => failCode(sql, key));
       throw error;
     });
     return await inProject(this.#database, question, async (sql, project) => {
-      const row = await completeCode(sql, begun.key, bytes);
+      const row = await completeCode(sql, key, bytes);
       if (row === undefined) throw isBeingRemoved();
-      const target = `${begun.key.namespace}/${begun.key.sha256}`;
+      const target = `${key.namespace}/${key.sha256}`;
       await recordAudit(sql, principal, { action: 'code.upload', target, projectId: project.id });
       return toArchive(row);
     });
@@ -109,7 +112,7 @@ export class CodeService {
       );
     const archive = new CheckedArchive(body, sha256);
     try {
-      const store = await (this.#store ??= openCodeStore(this.#requireBucket()));
+      const store = await this.#openStore();
       await store.write(codePathOf(namespace, sha256), archive);
     } catch (error) {
       if (archive.problem instanceof DomainError) throw archive.problem;
@@ -121,6 +124,27 @@ export class CodeService {
       );
     }
     return archive.bytes;
+  }
+
+  /** Somebody may have deleted the object. The row alone would then keep the archive from being uploaded again. */
+  async #isStored({ namespace, sha256 }: CodeKey): Promise<boolean> {
+    if (this.#config.bucket === undefined) return false;
+    try {
+      const store = await this.#openStore();
+      return (await store.read(codePathOf(namespace, sha256), 0, 1)).length > 0;
+    } catch (error) {
+      // AWS answers 403 for an absent object without s3:ListBucket. If the credentials are wrong, the upload fails and says so.
+      const { kind } = error as Partial<StoreError>;
+      if (kind === 'NotFound' || kind === 'AccessDenied') return false;
+      throw new DomainError(
+        'UNAVAILABLE',
+        `the bucket for code does not answer: ${(error as Error).message} An administrator checks codeBucket of the chart`,
+      );
+    }
+  }
+
+  #openStore(): Promise<CheckpointStore> {
+    return (this.#store ??= openCodeStore(this.#requireBucket()));
   }
 
   async #keyOf(
@@ -141,12 +165,13 @@ export class CodeService {
   }
 
   async #requireRoom(
-    sql: Parameters<typeof codeBytes>[0],
+    sql: Parameters<typeof lockedCodeBytes>[0],
     project: { readonly id: string; readonly name: string },
   ): Promise<void> {
     const most = this.#config.projectMib;
-    const used = most === 0 ? 0 : await codeBytes(sql, { clusterId: this.#cluster.id, projectId: project.id });
-    if (most === 0 || used + CODE_LIMITS.archiveBytes <= most * MIB_BYTES) return;
+    if (most === 0) return;
+    const used = await lockedCodeBytes(sql, { clusterId: this.#cluster.id, projectId: project.id });
+    if (used + CODE_LIMITS.archiveBytes <= most * MIB_BYTES) return;
     const message = `project "${project.name}" keeps ${Math.round(used / MIB_BYTES)} MiB of archives of code, and ${most} MiB are its limit; delete jobs that are needed no longer, and their archives go ${this.#config.days} days later`;
     throw this.#limits.refuse('codeBytes', message, FULL_RETRY_SECONDS);
   }

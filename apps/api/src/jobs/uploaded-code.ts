@@ -44,10 +44,12 @@ export async function touchCode(sql: Sql, key: CodeKey): Promise<CodeRow | undef
   return firstOf(touched);
 }
 
-/** Records that an upload begins, of at most `bytes`; gives the row, which an earlier upload may have made. */
+/** Records that an upload begins, and reserves `bytes`; gives the row, which an earlier upload may have made. */
 export async function beginCode(sql: Sql, key: CodeKey, bytes: number): Promise<CodeRow | undefined> {
   await sql.query(
-    `INSERT INTO code_archives (cluster_id, project_id, namespace, sha256, bytes) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+    `INSERT INTO code_archives (cluster_id, project_id, namespace, sha256, bytes) VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (cluster_id, project_id, namespace, sha256) DO UPDATE SET bytes = excluded.bytes, used_at = now()
+      WHERE code_archives.uploaded_at IS NULL AND code_archives.removed_at IS NULL`,
     [...keyOf(key), bytes],
   );
   return await findCode(sql, key);
@@ -68,11 +70,12 @@ export async function failCode(sql: Sql, key: CodeKey): Promise<void> {
   await sql.query(`UPDATE code_archives SET bytes = 0 WHERE ${BY_KEY} AND uploaded_at IS NULL`, [...keyOf(key)]);
 }
 
-/** Of all archives of the project. */
-export async function codeBytes(
+/** Of all archives of the project. Others of the project wait until the transaction ends, so that what it reserves is counted. */
+export async function lockedCodeBytes(
   sql: Sql,
   { clusterId, projectId }: Pick<CodeKey, 'clusterId' | 'projectId'>,
 ): Promise<number> {
+  await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 3))', [`${projectId}/codeBytes`]);
   const found = await sql.query<{ bytes: string }>(
     'SELECT coalesce(sum(bytes), 0)::text AS bytes FROM code_archives WHERE cluster_id = $1 AND project_id = $2',
     [clusterId, projectId],
