@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { vi } from 'vitest';
 import { type CodeProblem, fetchCode, withoutCodeUrl } from './fetch-code.ts';
 
 let directory: string;
@@ -11,13 +12,14 @@ let archive: Uint8Array<ArrayBuffer>;
 let sha256: string;
 let pauses: number[];
 let lines: string[];
+let offsets: number[];
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'code-'));
   writeFileSync(join(directory, 'train.py'), 'print(1)\n');
   archive = new Uint8Array(gzipSync(execFileSync('tar', ['-C', directory, '-cf', '-', 'train.py'])));
   sha256 = createHash('sha256').update(archive).digest('hex');
-  [pauses, lines] = [[], []];
+  [pauses, lines, offsets] = [[], [], []];
 });
 
 afterEach(() => rmSync(directory, { recursive: true }));
@@ -30,11 +32,13 @@ const fetched = (
   let asked = 0;
   const code = { sha256, directory: join(directory, 'unpacked'), url };
   return fetchCode(code, () => undefined, {
-    get: () => {
+    get: (_url, { from }) => {
+      offsets.push(from);
       const answer = answers[Math.min(asked++, answers.length - 1)];
       return answer instanceof Response ? Promise.resolve(answer.clone()) : Promise.reject(answer ?? new Error('none'));
     },
     pause: (ms) => Promise.resolve(pauses.push(ms)),
+    random: () => 0.5,
     logLine: (line) => lines.push(line),
   });
 };
@@ -45,8 +49,78 @@ const refused = (status: number, code: string): Response =>
 it('unpacks the code of the job, also if the bucket answers only the third time', async () => {
   expect(await fetched([new Error('fetch failed'), refused(503, 'SlowDown'), new Response(archive)])).toBeUndefined();
   expect(readFileSync(join(directory, 'unpacked', 'train.py'), 'utf8')).toBe('print(1)\n');
-  expect(pauses).toEqual([1_000, 2_000]);
+  expect(pauses).toEqual([1_500, 3_000]);
   expect(lines.at(-1)).toBe(`The job's code (1 files, SHA-256 ${sha256}) is in ${join(directory, 'unpacked')}.`);
+});
+
+/** The first bytes, and then a connection that breaks. */
+const broken = (bytes: number): Response =>
+  new Response(
+    new ReadableStream({
+      pull: (controller) => {
+        if (bytes > 0) controller.enqueue(archive.slice(0, bytes));
+        else controller.error(new Error('reset'));
+        bytes = 0;
+      },
+    }),
+  );
+const rest = (from: number, said = from): Response =>
+  new Response(archive.slice(from), { status: 206, headers: { 'content-range': `bytes ${said}-` } });
+
+it.each<[string, () => readonly Response[], readonly number[]]>([
+  ['goes on where a connection broke', () => [broken(20), rest(20)], [0, 20]],
+  ['begins again if the server ignores the range', () => [broken(20), new Response(archive)], [0, 20]],
+  ['begins again if the server sends another range', () => [broken(20), rest(9), new Response(archive)], [0, 20, 0]],
+  ['keeps what it has while the server is busy', () => [broken(20), refused(503, 'SlowDown'), rest(20)], [0, 20, 20]],
+])('%s', async (_what, answers, want) => {
+  expect(await fetched(answers())).toBeUndefined();
+  expect(offsets).toEqual(want);
+  expect(existsSync(join(directory, 'unpacked', 'train.py'))).toBe(true);
+});
+
+describe('a download', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  /** A store that sends a part after each of these times. */
+  const slow = (gapsMs: readonly number[], signal: AbortSignal): Response => {
+    const size = Math.ceil(archive.length / gapsMs.length);
+    let sent = 0;
+    return new Response(
+      new ReadableStream(
+        {
+          start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason)),
+          pull: async (controller) => {
+            await vi.advanceTimersByTimeAsync(gapsMs[sent] ?? 0);
+            if (signal.aborted) return;
+            if (sent < gapsMs.length) controller.enqueue(archive.slice(sent * size, (sent + 1) * size));
+            else controller.close();
+            sent++;
+          },
+        },
+        { highWaterMark: 0 },
+      ),
+    );
+  };
+
+  it.each([
+    ['may take minutes', [50_000, 50_000, 50_000], 0],
+    ['is tried again when nothing came for a minute', [50_000, 61_000], 1],
+  ])('%s', async (_what, gapsMs, tries) => {
+    let asked = 0;
+    const problem = await fetchCode(
+      { sha256, directory: join(directory, 'unpacked'), url: 'http://bucket:9000/code' },
+      () => undefined,
+      {
+        get: (_url, { signal }) => Promise.resolve(asked++ === 0 ? slow(gapsMs, signal) : new Response(archive)),
+        pause: () => Promise.resolve(),
+        random: () => 0,
+        logLine: (line) => lines.push(line),
+      },
+    );
+    expect(problem).toBeUndefined();
+    expect(lines.filter((line) => line.includes('no byte for 60 s'))).toHaveLength(tries);
+  });
 });
 
 interface Case {
