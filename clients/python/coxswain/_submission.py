@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from . import operations
 from ._errors import JobFileError
+from ._function_source import FUNCTION_FILE, function_source
 from ._job_file import command_job, job_body
-from ._workdir import FUNCTION_FILE, Archive, function_source, pack, upload
+from ._workdir import Archive, pack, upload
 
 if TYPE_CHECKING:
     from . import types
@@ -69,7 +70,7 @@ def _program_in(program: Path, workdir: str | os.PathLike[str] | None) -> tuple[
     if workdir is None and not _is_of_a_repository(directory.resolve()):
         raise JobFileError(
             f"workdir= is missing: all files of the working directory are shipped, and {directory.resolve()} is in no git "
-            f'repository. Pass workdir={os.fspath(directory)!r} if the job may have all of its files.'
+            f"repository. Pass workdir={os.fspath(directory)!r} if the job may have all of its files."
         )
     try:
         return place.resolve().relative_to(directory.resolve()).as_posix(), directory

@@ -1,23 +1,19 @@
-"""A working directory or a function as one archive, named by its digest."""
+"""A working directory as one archive, named by its digest."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
-import inspect
 import io
-import json
 import os
 import posixpath
 import re
 import subprocess
 import tarfile
-import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from . import operations
@@ -41,8 +37,6 @@ _HARMLESS = re.compile(HARMLESS_FILES)
 #: Calls between the warning and the program: _warn_of_secrets, pack, submission, Client.submit.
 _STACK_LEVEL = 5
 _LEAVE_OUT = "Add data, checkpoints and environments to .gitignore; a job reads data from a claim or a bucket."
-#: Module of a function that a job runs.
-FUNCTION_FILE = "coxswain_function.py"
 
 
 @dataclass(frozen=True)
@@ -97,41 +91,6 @@ def upload(project: str, archive: Archive, namespace: str | None) -> Flow[bool]:
             raise
     yield operations.code_upload(project, archive.sha256, archive.content, namespace=namespace)
     return True
-
-
-def function_source(function: Callable[..., Any], arguments: Mapping[str, Any]) -> bytes:
-    """A program that calls the function: its source, imports of the modules that it uses, and its arguments as JSON.
-
-    Raises WorkdirError if the function uses anything else from outside, because its source alone does not have it.
-    """
-    name = function.__name__
-    if inspect.isclass(function) or not inspect.isfunction(function) or name == "<lambda>":
-        raise WorkdirError(f"{function!r} is no function with a name; write it with def.")
-    variables = inspect.getclosurevars(function)
-    used = {**variables.nonlocals, **variables.globals}
-    modules = {alias: value for alias, value in used.items() if isinstance(value, ModuleType)}
-    others = sorted(alias for alias in used if alias not in modules and alias != name)
-    if others:
-        raise WorkdirError(
-            f"{name} uses {', '.join(others)} from outside of it, and a job gets only the source of the function. "
-            "Move them into the function, pass values by args=, or put the code into a file and ship its directory by workdir=."
-        )
-    try:
-        source = textwrap.dedent(inspect.getsource(function))
-        given = json.dumps(dict(arguments), allow_nan=False, sort_keys=True)
-    except OSError:
-        raise WorkdirError(f"The source of {name} is not known; define it in a notebook cell or a file.") from None
-    except (TypeError, ValueError) as error:
-        raise WorkdirError(f"args of {name} must be values of JSON: {error}") from None
-    if source.startswith("@"):
-        raise WorkdirError(f"{name} has a decorator, which may need more than its source; call it from a function without one.")
-    imports = [
-        f"import {module.__name__} as {alias}" if module.__name__ != alias else f"import {alias}"
-        for alias, module in sorted(modules.items())
-    ]
-    call = f"{name}(**json.loads({given!r}))"
-    lines = ["from __future__ import annotations", "", "import json", *imports, "", "", source.rstrip(), "", ""]
-    return "\n".join([*lines, 'if __name__ == "__main__":', f"    {call}", ""]).encode()
 
 
 def _warn_of_secrets(paths: list[str], withheld: list[str]) -> None:

@@ -17,7 +17,8 @@ import pytest
 
 import coxswain
 from conftest import Server, problem
-from coxswain._workdir import function_source, pack
+from coxswain._function_source import function_source
+from coxswain._workdir import pack
 
 AJob = Callable[..., dict[str, Any]]
 SPEC = {"engine": {"name": "command", "image": "i", "command": ["true"]}, "layout": {"dataParallelDegree": 1}}
@@ -221,6 +222,43 @@ def uses_a_global() -> int:
     return FACTOR
 
 
+def uses_a_global_inside() -> list[int]:
+    return [one * FACTOR for one in range(2) for scaled in [lambda: FACTOR] if scaled()]
+
+
+def has_a_class() -> object:
+    class Step:
+        size = 1
+        factor = FACTOR * size
+
+    return Step()
+
+
+def has_a_default(lr: int = FACTOR, *, steps: int = 1) -> int:
+    return lr * steps
+
+
+def has_a_keyword_default(*, scale: Callable[[int], int] = lambda one: one * FACTOR) -> int:
+    return scale(1)
+
+
+def needs_nothing(lr: float = math.pi, many: Any = tuple(one for one in range(2)), **more: Path) -> None:
+    class Step:
+        size = 1
+        double = size * 2
+
+    def inner(one: int) -> int:
+        return one + Step.double if one == 0 else inner(one - 1)
+
+    print(math.floor(lr), inner(1), many, [each.FACTOR for each in more.values()])
+
+
+def test_a_function_with_code_inside_runs_as_its_source(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_bytes(function_source(needs_nothing, {}))
+    done = subprocess.run([sys.executable, str(tmp_path / "program.py")], capture_output=True, check=True, text=True)
+    assert done.stdout == "3 2 (0, 1) []\n"
+
+
 def test_a_function_runs_as_its_source_with_its_arguments(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_bytes(function_source(train, {"lr": 4.0, "steps": 2}))
     done = subprocess.run([sys.executable, str(tmp_path / "program.py")], capture_output=True, check=True, text=True)
@@ -244,15 +282,33 @@ def closure() -> Callable[[], int]:
     return uses_a_closure
 
 
+def default_of_a_closure() -> Callable[..., int]:
+    inside = 3
+
+    def has_a_default(steps: int = inside) -> int:
+        return steps
+
+    return has_a_default
+
+
 @pytest.mark.parametrize(
     ("function", "args", "sentence"),
     [
         (uses_a_global, {}, "uses FACTOR from outside"),
+        (uses_a_global_inside, {}, "uses FACTOR from outside"),
+        (has_a_class, {}, "uses FACTOR from outside"),
+        (has_a_default, {}, "uses FACTOR from outside"),
+        (has_a_keyword_default, {}, "uses FACTOR from outside"),
         (closure(), {}, "uses inside from outside"),
+        (default_of_a_closure(), {}, "uses inside from outside"),
         (lambda: 1, {}, "write it with def"),
         (train, {"lr": object()}, "must be values of JSON"),
     ],
-    ids=["a global", "a closure", "a lambda", "arguments that are no JSON"],
+    ids=[
+        *["a global", "a global in a comprehension", "a global in a class", "a global in a default"],
+        *["a global in a lambda of a default", "a closure", "a variable around it in a default"],
+        *["a lambda", "arguments that are no JSON"],
+    ],
 )
 def test_a_function_that_its_source_does_not_hold_is_refused(
     function: Callable[..., Any], args: dict[str, Any], sentence: str

@@ -39,8 +39,8 @@ function shippedFiles(): string {
     `MAX_UNPACKED_BYTES = ${CODE_LIMITS.unpackedBytes}`,
     `MAX_ENTRIES = ${CODE_LIMITS.entries}`,
     `UNNEEDED_FOLDERS = frozenset(${JSON.stringify(UNNEEDED_FOLDERS).replaceAll('",', '", ')})`,
-    `WITHHELD_FILES = r"${WITHHELD_FILES}"  # noqa: E501`,
-    `LIKELY_SECRETS = r"${LIKELY_SECRETS}"  # noqa: E501`,
+    `WITHHELD_FILES = r"${WITHHELD_FILES}"`,
+    `LIKELY_SECRETS = r"${LIKELY_SECRETS}"`,
     `HARMLESS_FILES = r"${HARMLESS_FILES}"`,
     '',
   ].join('\n');
