@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import { formatRanks, leftBehindMark, type StopFacts } from '@coxswain/api-types';
 import { LogRelay, LogTail, type LogSink } from '../logs/log-relay.ts';
-import { SecretMask } from '../logs/secret-mask.ts';
+import { type SecretIndex, SecretMask } from '../logs/secret-mask.ts';
 import { isZombieOf, programOf } from '../processes/process-facts.ts';
 import { processesBelow, processesOfSession, ranksBelow, signalGroup } from '../processes/processes.ts';
 import { SHELLS, stopTargets } from '../processes/stop-targets.ts';
@@ -16,7 +16,7 @@ import type { RankExit } from '../ending/verdict.ts';
 /** What becomes of output beside the container's log. */
 export interface OutputOptions {
   /** Values that are replaced in all output. */
-  readonly secrets: readonly string[];
+  readonly secrets: SecretIndex;
   /** Receives all output, after that. */
   readonly onOutput: (ranks: readonly number[], stream: 'stdout' | 'stderr', chunk: Buffer) => void;
 }
@@ -202,7 +202,7 @@ export class EngineProcess {
       tail: this.#tail,
       watch: starter === undefined && onLine === undefined ? undefined : watch,
     });
-    const mask = new SecretMask(output?.secrets ?? []);
+    const mask = output && new SecretMask(output.secrets);
     const pass = (chunk: Buffer): void => {
       relay.push(chunk);
       output?.onOutput(ranks, name, chunk);
@@ -210,10 +210,10 @@ export class EngineProcess {
     stream?.on('error', () => undefined);
     stream?.on('data', (chunk: Buffer) => {
       this.#wroteAtMs = performance.now();
-      pass(mask.push(chunk));
+      pass(mask?.push(chunk) ?? chunk);
     });
     stream?.on('end', () => {
-      pass(mask.end());
+      if (mask !== undefined) pass(mask.end());
       relay.end();
     });
   }

@@ -12,7 +12,7 @@ import { engineSavingOf, stepWordsOf } from '../engine/engine-run.ts';
 import { Gang } from '../gang/gang.ts';
 import { KeptLogs } from '../kept-logs/kept-logs.ts';
 import { LogSink } from '../logs/log-relay.ts';
-import { secretValues } from '../logs/secret-mask.ts';
+import { SecretIndex, secretValues } from '../logs/secret-mask.ts';
 import { SilentRanks } from '../hook/silent-ranks.ts';
 import { runPreflight } from '../preflight/run-preflight.ts';
 import { cpuMsOfEndedChildren } from '../processes/process-facts.ts';
@@ -56,11 +56,16 @@ export async function run({ settings, command, environment: allVariables }: RunO
     kept.writeSentence(sentence);
   };
   const kept: KeptLogs = new KeptLogs({ settings, environment: allVariables, logLine });
-  const secrets = secretValues({
+  const { values, unmasked } = secretValues({
     environment: allVariables,
     variables: [...settings.secretVariables, POD_ENV.bucketKey],
     directory: POD_PATHS.secrets,
   });
+  if (unmasked > 0)
+    logLine(
+      `${unmasked} lines of the job's Secrets are not masked in logs: at most ${values.length} are. Mount a file of the job that is no credential from elsewhere.`,
+    );
+  const secrets = new SecretIndex(values);
   // Distinguishes this process from an earlier one in the same pod.
   const bootId = randomUUID();
   /** Resolves with a verdict that does not come from the ranks. */
