@@ -1,44 +1,51 @@
+import { ByteBlocks } from './byte-blocks.ts';
 import type { FrameKind, LogFrame } from './log-frames.ts';
+
+/** Small pieces of output are sent together. */
+const MAX_MERGED_BYTES = 32_768;
+/** Of the share of a writer in the bound, a block is at most this part, so that what is dropped at once is little. */
+const BLOCKS_OF_WRITER = 8;
 
 /** Frames of one writer that wait. */
 interface Waiting {
-  readonly frames: { readonly kind: FrameKind; readonly bytes: Buffer }[];
-  bytes: number;
+  readonly frames: ByteBlocks<FrameKind>;
   droppedBytes: number;
 }
 
 /**
- * Output that waits for the keeping process. It is bounded: the oldest of the writer that has most is dropped and counted, so that the newest is kept and a
+ * Output that waits for the keeping process. The memory that it takes is bounded: the oldest of the writer that has most is dropped and counted, so that the newest is kept and a
  * writer of much output costs no other one anything.
  */
 export class FrameQueue {
   #maxBytes: number;
   readonly #writers: readonly Waiting[];
-  #bytes = 0;
   #next = 0;
+  #cost = 0;
 
   constructor(writers: number, maxBytes: number) {
     this.#maxBytes = maxBytes;
-    this.#writers = Array.from({ length: writers }, () => ({ frames: [], bytes: 0, droppedBytes: 0 }));
+    const merged = Math.min(MAX_MERGED_BYTES, Math.floor(maxBytes / Math.max(1, writers) / BLOCKS_OF_WRITER));
+    this.#writers = Array.from({ length: writers }, () => ({ frames: new ByteBlocks(merged), droppedBytes: 0 }));
   }
 
   get isEmpty(): boolean {
-    return this.#bytes === 0;
+    return this.#cost === 0;
   }
 
   push({ writer, kind, bytes }: LogFrame): void {
     const waiting = this.#writers[writer];
     if (waiting === undefined || bytes.length === 0) return;
-    waiting.frames.push({ kind, bytes });
-    waiting.bytes += bytes.length;
-    this.#bytes += bytes.length;
-    while (this.#bytes > this.#maxBytes) this.#drop();
+    const before = waiting.frames.cost;
+    // A sentence has no newline at its end.
+    waiting.frames.push(kind, bytes, { isWhole: kind === 'launcher' });
+    this.#cost += waiting.frames.cost - before;
+    while (this.#cost > this.#maxBytes) this.#drop();
   }
 
   /** Drops all but the newest, now and later. */
   boundTo(maxBytes: number): void {
     this.#maxBytes = maxBytes;
-    while (this.#bytes > this.#maxBytes) this.#drop();
+    while (this.#cost > this.#maxBytes) this.#drop();
   }
 
   /** The next frames to send, of each writer in turn; before them, how much of that writer was dropped. */
@@ -47,10 +54,8 @@ export class FrameQueue {
       const writer = this.#next;
       this.#next = (this.#next + 1) % this.#writers.length;
       const waiting = this.#writers[writer];
-      const frame = waiting?.frames.shift();
+      const frame = waiting && this.#take(waiting);
       if (waiting === undefined || frame === undefined) continue;
-      waiting.bytes -= frame.bytes.length;
-      this.#bytes -= frame.bytes.length;
       const { droppedBytes } = waiting;
       waiting.droppedBytes = 0;
       const dropped = { writer, kind: 'dropped', bytes: Buffer.from(String(droppedBytes)) } as const;
@@ -60,10 +65,14 @@ export class FrameQueue {
   }
 
   #drop(): void {
-    const most = this.#writers.reduce((one, other) => (other.bytes > one.bytes ? other : one));
-    const { bytes } = most.frames.shift() ?? { bytes: Buffer.alloc(0) };
-    most.bytes -= bytes.length;
-    most.droppedBytes += bytes.length;
-    this.#bytes -= bytes.length;
+    const most = this.#writers.reduce((one, other) => (other.frames.cost > one.frames.cost ? other : one));
+    most.droppedBytes += this.#take(most)?.bytes.length ?? 0;
+  }
+
+  #take({ frames }: Waiting): ReturnType<ByteBlocks<FrameKind>['shift']> {
+    const before = frames.cost;
+    const frame = frames.shift();
+    this.#cost += frames.cost - before;
+    return frame;
   }
 }

@@ -296,41 +296,81 @@ describe('frames', () => {
   });
 });
 
+const allOf = (queue: FrameQueue): readonly LogFrame[] => {
+  const got: LogFrame[] = [];
+  while (!queue.isEmpty) got.push(...queue.shift());
+  return got;
+};
+
 describe('output that waits for the process that keeps it', () => {
   it('is bounded; what is dropped is the oldest of the writer that has most, and is counted', () => {
+    const piece = fc.record({
+      writer: fc.integer({ min: 0, max: 2 }),
+      kind: fc.constantFrom('stdout' as const, 'stderr' as const),
+      size: fc.integer({ min: 1, max: 2_000 }),
+    });
     fc.assert(
-      fc.property(
-        fc.array(fc.record({ writer: fc.integer({ min: 0, max: 2 }), size: fc.integer({ min: 1, max: 400 }) })),
-        (pushed) => {
-          const queue = new FrameQueue(3, 1_000);
-          for (const { writer, size } of pushed)
-            queue.push({ writer, kind: 'stdout', bytes: Buffer.alloc(size, writer) });
-          const got: LogFrame[] = [];
-          while (!queue.isEmpty) got.push(...queue.shift());
-          for (const writer of [0, 1, 2]) {
-            const own = got.filter((frame) => frame.writer === writer);
-            const sizes = own.filter(({ kind }) => kind === 'stdout').map(({ bytes }) => bytes.length);
-            const dropped = own.filter(({ kind }) => kind === 'dropped').map(({ bytes }) => Number(bytes.toString()));
-            const all = pushed.filter((one) => one.writer === writer).map(({ size }) => size);
-            // The newest are there, in order.
-            expect(all.slice(all.length - sizes.length)).toEqual(sizes);
-            const lost = all.slice(0, all.length - sizes.length).reduce((sum, size) => sum + size, 0);
-            if (sizes.length > 0) expect(dropped).toEqual(lost === 0 ? [] : [lost]);
-          }
-          const left = got.filter(({ kind }) => kind === 'stdout').reduce((sum, { bytes }) => sum + bytes.length, 0);
-          expect(left).toBeLessThanOrEqual(1_000);
-        },
-      ),
+      fc.property(fc.array(piece, { maxLength: 80 }), (pieces) => {
+        const queue = new FrameQueue(3, 20_000);
+        const pushed = pieces.map(({ size, ...rest }, at) => ({ ...rest, bytes: Buffer.alloc(size, at) }));
+        for (const frame of pushed) queue.push(frame);
+        const got = allOf(queue);
+        const marked = (frames: readonly LogFrame[], writer: number): string =>
+          frames
+            .filter((frame) => frame.writer === writer && frame.kind !== 'dropped')
+            .map(
+              ({ kind, bytes }) =>
+                (kind === 'stdout' ? 'o' : 'e') +
+                bytes
+                  .toString('latin1')
+                  .split('')
+                  .join(kind === 'stdout' ? 'o' : 'e'),
+            )
+            .join('');
+        for (const writer of [0, 1, 2]) {
+          const all = marked(pushed, writer);
+          const kept = marked(got, writer);
+          // The newest are there, in order.
+          expect(all.endsWith(kept)).toBe(true);
+          const dropped = got.filter((frame) => frame.writer === writer && frame.kind === 'dropped');
+          const lost = (all.length - kept.length) / 2;
+          if (kept !== '') expect(dropped.map(({ bytes }) => Number(bytes))).toEqual(lost === 0 ? [] : [lost]);
+        }
+        expect(
+          got.reduce((sum, { kind, bytes }) => sum + (kind === 'dropped' ? 0 : bytes.length), 0),
+        ).toBeLessThanOrEqual(20_000);
+      }),
+      { numRuns: 50 },
     );
   });
 
+  it('of a program that flushes each line takes no more memory: lines are put together', () => {
+    const queue = new FrameQueue(1, MIB);
+    const line = Buffer.from(`${'z'.repeat(19)}\n`);
+    for (let at = 0; at < 100_000; at += 1) queue.push({ writer: 0, kind: 'stdout', bytes: line });
+    const kept = allOf(queue).filter(({ kind }) => kind === 'stdout');
+    // The memory behind each frame is its own, and at most as large as a block.
+    const memory = kept.reduce((sum, { bytes }) => sum + bytes.buffer.byteLength, 0);
+    expect(memory).toBeLessThanOrEqual(MIB);
+    expect(kept.length).toBeLessThanOrEqual(33);
+    expect(kept.reduce((sum, { bytes }) => sum + bytes.length, 0)).toBeGreaterThan(0.9 * MIB);
+  });
+
+  it('has each sentence of the launcher in a frame of its own', () => {
+    const queue = new FrameQueue(1, MIB);
+    for (const sentence of ['one', 'two']) queue.push({ writer: 0, kind: 'launcher', bytes: Buffer.from(sentence) });
+    expect(allOf(queue).map(({ bytes }) => bytes.toString())).toEqual(['one', 'two']);
+  });
+
   it('of a quiet rank is not dropped because of a noisy one', () => {
-    const queue = new FrameQueue(2, 1_000);
+    const queue = new FrameQueue(2, 10_000);
     queue.push({ writer: 1, kind: 'stdout', bytes: Buffer.from('quiet') });
-    for (let at = 0; at < 100; at += 1) queue.push({ writer: 0, kind: 'stdout', bytes: Buffer.alloc(100) });
-    const got: LogFrame[] = [];
-    while (!queue.isEmpty) got.push(...queue.shift());
-    expect(got.filter(({ writer }) => writer === 1).map(({ bytes }) => bytes.toString())).toEqual(['quiet']);
+    for (let at = 0; at < 1_000; at += 1) queue.push({ writer: 0, kind: 'stdout', bytes: Buffer.alloc(100) });
+    expect(
+      allOf(queue)
+        .filter(({ writer }) => writer === 1)
+        .map(({ bytes }) => bytes.toString()),
+    ).toEqual(['quiet']);
   });
 });
 

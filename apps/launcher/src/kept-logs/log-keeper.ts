@@ -8,7 +8,7 @@ import { KEEP_LOGS, type LogsToKeep } from './keep-logs.ts';
 import { FrameQueue } from './frame-queue.ts';
 import { type FrameKind, frameHead } from './log-frames.ts';
 
-/** Output that waits for the keeping process. Of more, the newest is kept. */
+/** Memory for output that waits for the keeping process. Of more, the newest is kept. */
 const MAX_WAITING_BYTES = 32 * 1_048_576;
 /** The same once the ranks have ended. */
 const MAX_LAST_BYTES = 8 * 1_048_576;

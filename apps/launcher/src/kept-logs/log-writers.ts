@@ -5,8 +5,11 @@ import { WriterSegments, type WriterPlace } from './writer-segments.ts';
 
 /** Most bytes a second that the ranks of a pod write to storage together. Of more, the newest are kept. */
 const MAX_BYTES_PER_SECOND = 16 * 1_048_576;
-/** Records of all writers that wait for storage. */
+/** Memory for records of all writers that wait for storage. */
 const MAX_PENDING_BYTES = 16 * 1_048_576;
+/** Small records are written together. A segment has several such blocks, so that it is full at its bound. */
+const MAX_MERGED_BYTES = 32_768;
+const BLOCKS_OF_SEGMENT = 8;
 const MAX_BYTES_AT_ONCE = 1_048_576;
 /**
  * How often what was written is made safe from the loss of its node. Each upload has the whole segment; the first ones are small and come soon, because most ranks
@@ -52,12 +55,18 @@ export class LogWriters {
     this.#countedAtMs = nowMs();
     this.#savedAtMs = nowMs();
     this.#writers = places.map((place) => ({
-      pending: new PendingRecords(maxBytes, () => new Date(nowMs())),
+      pending: new PendingRecords(
+        {
+          maxBytes,
+          mergedBytes: Math.min(MAX_MERGED_BYTES, Math.floor(place.bounds.segmentBytes / BLOCKS_OF_SEGMENT)),
+        },
+        () => new Date(nowMs()),
+      ),
       segments: new WriterSegments(store, place, nowMs),
     }));
   }
 
-  /** Bytes that wait for storage. */
+  /** Memory of what waits for storage. */
   get pendingBytes(): number {
     return this.#writers.reduce((sum, { pending }) => sum + pending.bytes, 0);
   }

@@ -1,3 +1,4 @@
+import { ByteBlocks } from './byte-blocks.ts';
 import { launcherRecord, RecordEncoder } from './log-records.ts';
 
 /**
@@ -8,23 +9,25 @@ export class PendingRecords {
   readonly #maxBytes: number;
   readonly #now: () => Date;
   readonly #encoders = { stdout: new RecordEncoder('stdout'), stderr: new RecordEncoder('stderr') } as const;
-  #buffers: Buffer[] = [];
-  #bytes = 0;
+  readonly #waiting: ByteBlocks<'records'>;
   #droppedBytes = 0;
 
-  constructor(maxBytes: number, now: () => Date) {
+  /** `maxBytes`: of memory. `mergedBytes`: most bytes that are written or dropped together though they came one after the other. */
+  constructor({ maxBytes, mergedBytes }: { readonly maxBytes: number; readonly mergedBytes: number }, now: () => Date) {
     this.#maxBytes = maxBytes;
+    this.#waiting = new ByteBlocks(mergedBytes);
     this.#now = now;
   }
 
+  /** Memory that the records take. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#waiting.cost;
   }
 
   /** Whether nothing is to be written, not even the begin of a line or that something was dropped. */
   get isEmpty(): boolean {
     const { stdout, stderr } = this.#encoders;
-    return this.#bytes === 0 && this.#droppedBytes === 0 && stdout.isEmpty && stderr.isEmpty;
+    return this.#waiting.length === 0 && this.#droppedBytes === 0 && stdout.isEmpty && stderr.isEmpty;
   }
 
   push(stream: 'stdout' | 'stderr', chunk: Buffer): void {
@@ -53,30 +56,18 @@ export class PendingRecords {
       );
       this.#droppedBytes = 0;
     }
-    let count = 0;
-    let bytes = 0;
-    for (const { length } of this.#buffers) {
-      if (bytes >= maxBytes) break;
-      bytes += length;
-      count += 1;
+    for (let bytes = 0; bytes < maxBytes;) {
+      const next = this.#waiting.shift()?.bytes;
+      if (next === undefined) break;
+      taken.push(next);
+      bytes += next.length;
     }
-    taken.push(...this.#buffers.splice(0, count));
-    this.#bytes -= bytes;
     return taken;
   }
 
   #add(buffers: readonly Buffer[]): void {
-    for (const buffer of buffers) {
-      this.#buffers.push(buffer);
-      this.#bytes += buffer.length;
-    }
-    let count = 0;
-    while (this.#bytes > this.#maxBytes && count < this.#buffers.length - 1) {
-      const { length = 0 } = this.#buffers[count] ?? {};
-      this.#bytes -= length;
-      this.#droppedBytes += length;
-      count += 1;
-    }
-    this.#buffers.splice(0, count);
+    for (const buffer of buffers) this.#waiting.push('records', buffer, { isWhole: false });
+    while (this.#waiting.cost > this.#maxBytes && this.#waiting.length > 1)
+      this.#droppedBytes += this.#waiting.shift()?.bytes.length ?? 0;
   }
 }
