@@ -98,6 +98,55 @@ describe('a pod that reads kept logs', () => {
     expect(replies).toEqual(['pod', 'pod', 'pod', 'pod', 'busy']);
   });
 
+  it('is one of four also if the requests come at the same time', async () => {
+    world();
+    const replies = await Promise.all(
+      Array.from({ length: 80 }, (_, at) => readers.open({ ...ASKED, grep: `word ${at}` })),
+    );
+    expect(replies.filter(({ kind }) => kind === 'pod')).toHaveLength(4);
+    expect(pods()).toHaveLength(4);
+  });
+
+  it('does not keep the next request from its answer if it fails', async () => {
+    world();
+    api.interfere = ({ verb }) => {
+      if (verb === 'create') throw new Error('connection lost');
+    };
+    const failed = readers.open(ASKED);
+    const next = readers.open({ ...ASKED, jobUid: 'another-uid' });
+    await expect(failed).rejects.toThrow('connection lost');
+    expect(await next).toEqual({ kind: 'noJob' });
+  });
+
+  it('is the same for moments of the same second', async () => {
+    world();
+    const first = await readers.open({ ...ASKED, sinceMs: 1_764_444_139_001 });
+    expect(await readers.open({ ...ASKED, sinceMs: 1_764_444_139_999 })).toEqual(first);
+    expect(pods()[0]?.spec.containers[0]?.command.at(-1)).toContain('"sinceMs":1764444139000');
+  });
+
+  it('takes the place of the oldest that has finished, if its namespace has 16', async () => {
+    world();
+    for (let at = 10; at < 26; at += 1)
+      await api.create(podsPath({ namespace }), {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: {
+          name: `gpt-logs-${at}`,
+          namespace,
+          creationTimestamp: `2025-12-31T23:${at + 30}:00Z`,
+          labels: { [LABELS.worker]: 'logs' },
+        },
+        // The oldest still reads.
+        status: { phase: at === 10 ? 'Running' : 'Succeeded' },
+      });
+    await readers.open(ASKED);
+    const names = pods().map(({ metadata }) => metadata.name);
+    expect(names).toHaveLength(16);
+    expect(names).toContain('gpt-logs-10');
+    expect(names).not.toContain('gpt-logs-11');
+  });
+
   it.each<[string, TrainingJob, string, string]>([
     ['a job that is not there', JOB, 'another-uid', 'noJob'],
     ['a job without a place for logs', aTrainingJob({ spec: { checkpoint: undefined } }), jobUid, 'notKept'],

@@ -35,8 +35,11 @@ const REUSE_MS = { running: 60_000, finished: 600_000 } as const;
 const KEEP_MS = 600_000;
 const SWEEP_MS = 60_000;
 /** Pods that read at the same time. */
-const MAX_PODS = 32;
-const MAX_PODS_OF_NAMESPACE = 4;
+const MAX_READING = { all: 32, namespace: 4 } as const;
+/** Pods that exist; the oldest that have finished are deleted for new ones. */
+const MAX_PRESENT = { all: 128, namespace: 16 } as const;
+/** Requests that wait for the ones before them. */
+const MAX_WAITING = 64;
 
 /** One pod for each question. No state is kept: another leader finds the pods by their label. */
 export class KeptLogsReaders {
@@ -44,6 +47,9 @@ export class KeptLogsReaders {
   readonly #places: ClaimPlaces;
   /** Pods can be there: after a change of leader, and as long as the last list had some. */
   #mayHavePods = true;
+  /** Requests are answered one after the other: each counts the pods that the ones before it started. */
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
 
   constructor(parts: KeptLogsReadersParts) {
     this.#parts = parts;
@@ -63,24 +69,29 @@ export class KeptLogsReaders {
     const pods = await this.#pods();
     this.#mayHavePods = pods.length > 0;
     const nowMs = this.#parts.clock.now().getTime();
-    for (const { metadata } of pods) {
-      if (nowMs - Date.parse(metadata.creationTimestamp ?? '') < KEEP_MS) continue;
-      const { name, namespace, uid = '' } = metadata;
-      await this.#parts.client.delete(podsPath({ namespace, name }), { uid }).catch((error: unknown) => {
-        if (!isNotFound(error) && !isConflict(error)) throw error;
-      });
-    }
+    for (const pod of pods) if (nowMs - createdMs(pod) >= KEEP_MS) await this.#delete(pod);
   }
 
   /** Starts the pod that answers, unless it is there already. */
-  async open({ jobUid, ...wanted }: KeptLogsRequest): Promise<KeptLogsReply> {
+  async open(request: KeptLogsRequest): Promise<KeptLogsReply> {
+    if (this.#waiting >= MAX_WAITING) return { kind: 'busy' };
+    this.#waiting += 1;
+    const reply = this.#last.then(() => this.#open(request)).finally(() => (this.#waiting -= 1));
+    this.#last = reply.catch(() => undefined);
+    return await reply;
+  }
+
+  async #open({ jobUid, ...wanted }: KeptLogsRequest): Promise<KeptLogsReply> {
     const { cache, client, clock, pods } = this.#parts;
     const job = cache.jobs.cached.byIndex(BY_UID, jobUid)[0];
     if (job === undefined) return { kind: 'noJob' };
     const folder = logsFolderOf(job);
     const { checkpoint } = job.spec;
     if (folder === undefined || checkpoint === undefined) return { kind: 'notKept' };
-    const question = { ...wanted, folder };
+    const { sinceMs } = wanted;
+    // "Since five minutes ago" is the same question for a second.
+    const since = sinceMs !== undefined && { sinceMs: Math.floor(sinceMs / 1_000) * 1_000 };
+    const question = { ...wanted, ...since, folder };
     const { namespace = '' } = job.metadata;
     const reuseMs = isFinished(job) ? REUSE_MS.finished : REUSE_MS.running;
     const name = logsPodName(job, question, Math.floor(clock.now().getTime() / reuseMs));
@@ -88,9 +99,9 @@ export class KeptLogsReaders {
     const present = await this.#pods();
     if (present.some(({ metadata }) => metadata.name === name && metadata.namespace === namespace))
       return { kind: 'pod', pod };
-    const running = present.filter(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed');
-    const ofNamespace = running.filter(({ metadata }) => metadata.namespace === namespace);
-    if (running.length >= MAX_PODS || ofNamespace.length >= MAX_PODS_OF_NAMESPACE) return { kind: 'busy' };
+    const ofNamespace = present.filter(({ metadata }) => metadata.namespace === namespace);
+    if (countReading(present) >= MAX_READING.all || countReading(ofNamespace) >= MAX_READING.namespace)
+      return { kind: 'busy' };
     const { claimName = '', bucket } = checkpoint;
     const place = await this.#places.placeOf(
       { metadata: { namespace }, spec: { claimName, bucket, jobUid } },
@@ -100,6 +111,8 @@ export class KeptLogsReaders {
     const newest = cache.placements.ofJob(job).toSorted((a, b) => b.spec.epoch - a.spec.epoch)[0];
     const context = { ...pods, job, runtime: newest?.spec.runtime, node: place.node };
     this.#mayHavePods = true;
+    await this.#deleteOldest(ofNamespace, MAX_PRESENT.namespace);
+    await this.#deleteOldest(present, MAX_PRESENT.all);
     try {
       await client.create(podsPath({ namespace }), logsPod(job, { name, question }, context));
     } catch (error) {
@@ -110,8 +123,35 @@ export class KeptLogsReaders {
     return { kind: 'pod', pod };
   }
 
+  /** Deletes pods that have finished until one more fits. */
+  async #deleteOldest(present: readonly WorkerPod[], most: number): Promise<void> {
+    const finished = present
+      .filter((pod) => !isReading(pod))
+      .toSorted((one, other) => createdMs(one) - createdMs(other));
+    for (const pod of finished.slice(0, Math.max(0, present.length + 1 - most))) await this.#delete(pod);
+  }
+
+  async #delete({ metadata }: Pick<WorkerPod, 'metadata'>): Promise<void> {
+    const { name, namespace, uid = '' } = metadata;
+    await this.#parts.client.delete(podsPath({ namespace, name }), { uid }).catch((error: unknown) => {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    });
+  }
+
   async #pods(): Promise<readonly WorkerPod[]> {
     const selector = { labelSelector: `${LABELS.worker}=${LOGS_WORKER}` };
     return (await this.#parts.client.list<WorkerPod>(podsPath(), selector)).items;
   }
+}
+
+function isReading({ status }: WorkerPod): boolean {
+  return status?.phase !== 'Succeeded' && status?.phase !== 'Failed';
+}
+
+function countReading(pods: readonly WorkerPod[]): number {
+  return pods.filter(isReading).length;
+}
+
+function createdMs({ metadata }: WorkerPod): number {
+  return Date.parse(metadata.creationTimestamp ?? '');
 }
