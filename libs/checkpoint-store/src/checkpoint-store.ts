@@ -11,6 +11,8 @@ export interface CheckpointStore {
   readonly isRemote: boolean;
   /** All files, or those below `folder`; none if it does not exist. Links are listed and never followed. */
   list(folder?: string): Promise<readonly StoredFile[]>;
+  /** Names of the folders right below `folder`; none if it does not exist. */
+  folders(folder: string): Promise<readonly string[]>;
   /** `length` bytes from `offset` on; fewer only if the file ends before. They can be in `into`, if it is given and has room for them. */
   read(path: string, offset: number, length: number, into?: Uint8Array): Promise<Uint8Array>;
   /** Reads many ranges, one file after the other. Absent: {@link read} is as fast. */

@@ -184,6 +184,7 @@ describe('a download', () => {
       location: directory,
       isRemote: false,
       list: () => Promise.resolve([]),
+      folders: () => Promise.resolve([]),
       read: () => Promise.resolve(new Uint8Array()),
       remove: () => Promise.resolve(),
       write: () =>

@@ -45,6 +45,7 @@ async function convert(bucket: CheckpointStore, writes = Infinity): Promise<Conv
     location: bucket.location,
     isRemote: true,
     list: (folder) => bucket.list(folder),
+    folders: (folder) => bucket.folders(folder),
     read: (...range) => bucket.read(...range),
     write: async (...file) => {
       spend();

@@ -12,6 +12,7 @@ export function countedStore(store: CheckpointStore, transfer: Transfer, onBytes
     location: store.location,
     isRemote: store.isRemote,
     list: (folder) => store.list(folder),
+    folders: (folder) => store.folders(folder),
     read: async (path, offset, length, into) => {
       const bytes = await store.read(path, offset, length, into);
       transfer.readBytes += bytes.length;

@@ -69,6 +69,7 @@ function failing(directory: string): CheckpointStore {
     location: directory,
     isRemote: false,
     list: (folder) => store.list(folder),
+    folders: (folder) => store.folders(folder),
     read: (path, offset, length) => store.read(path, offset, length),
     write: async (path, chunks, options) => {
       spend();

@@ -4,10 +4,11 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KeptLogBounds } from '@coxswain/api-types';
 import type { CheckpointStore } from '@coxswain/checkpoint-store';
-import { boundsOfWriter, filesToRemove } from './log-bounds.ts';
+import { boundsOfWriter } from './log-bounds.ts';
 import { FrameReader } from './log-frames.ts';
 import type { SegmentFolder } from './log-segments.ts';
 import { LogWriters } from './log-writers.ts';
+import { removeOldAttempts } from './remove-old-attempts.ts';
 import { BucketSegments, DirectorySegments, type SegmentStore } from './segment-store.ts';
 
 /** The subcommand that keeps logs. Only a launcher calls it, so the help does not list it. */
@@ -94,13 +95,9 @@ async function writeUntil(signal: AbortSignal, kept: LogWriters, pause: () => Pr
   }
 }
 
-/** Frees what earlier attempts have beyond the bounds. The launcher of rank 0 does it, once. */
 async function removeOld(logs: LogsToKeep, store: SegmentStore, write: (text: string) => void): Promise<void> {
-  const { folder, job, epoch, worldSize, bounds } = logs;
   try {
-    const files = (await store.list(folder)).map(({ path, bytes }) => ({ path: path.slice(folder.length + 1), bytes }));
-    const removed = filesToRemove(files, { job, epoch, worldSize }, bounds);
-    await store.remove(removed.map((path) => `${folder}/${path}`));
+    await removeOldAttempts(logs, store, Date.now());
   } catch (error) {
     write(`Logs of earlier attempts stay: ${(error as Error).message}\n`);
   }

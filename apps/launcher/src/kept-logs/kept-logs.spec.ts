@@ -180,6 +180,7 @@ function storeWith(append: (path: string, bytes: Buffer, real: DirectorySegments
     append: (path, bytes) => append(path, bytes, real),
     save: () => real.save(),
     seal: (path) => real.seal(path),
+    folders: (folder) => real.folders(folder),
     list: (folder) => real.list(folder),
     remove: (paths) => real.remove(paths),
   };

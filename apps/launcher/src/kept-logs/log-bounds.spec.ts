@@ -1,5 +1,5 @@
 import { KeptLogBounds } from '@coxswain/api-types';
-import { boundsOfWriter, filesToRemove } from './log-bounds.ts';
+import { attemptsToRemove, boundsOfWriter, type KeptAttempt, keptAttempt } from './log-bounds.ts';
 import { parseSegmentPath, segmentPath } from './log-segments.ts';
 
 const MIB = 1_048_576;
@@ -32,37 +32,44 @@ describe('the share of a writer', () => {
   });
 });
 
-describe('files that an attempt removes when it begins', () => {
+describe('attempts that are removed when one begins', () => {
   const bounds = { rankBytes: MIB, jobBytes: 4 * MIB, projectBytes: 6 * MIB };
   const own = { job: 'a-1', epoch: 5, worldSize: 1 };
-  const file = (job: string, epoch: number, startMs: number, bytes = MIB) => ({
-    path: `${job}/${segmentPath({ epoch, firstRank: 0, lastRank: 0, incarnation: 1, number: 1, startMs })}`,
+  const HOUR_MS = 3_600_000;
+  const nowMs = 100 * HOUR_MS;
+  const attempt = (job: string, epoch: number, newestMs: number, bytes = MIB): KeptAttempt => ({
+    job,
+    epoch,
+    newestMs,
     bytes,
   });
-  const removed = (files: readonly { path: string; bytes: number }[]): readonly string[] =>
-    filesToRemove(files, own, bounds).map((path) => path.replace(/\/rank.*/, ''));
 
-  it.each([
-    ['none while they fit', [file('a-1', 3, 3), file('a-1', 4, 4)], []],
-    [
-      'the oldest of the job',
-      [file('a-1', 1, 1), file('a-1', 2, 2), file('a-1', 3, 3), file('a-1', 4, 4)],
-      ['a-1/attempt-1'],
-    ],
-    ['none of this attempt or a later one', [file('a-1', 5, 1, 9 * MIB), file('a-1', 6, 1, 9 * MIB)], []],
+  it.each<[string, KeptAttempt[], string[]]>([
+    ['none while they fit', [attempt('a-1', 3, 3), attempt('a-1', 4, 4)], []],
+    ['the oldest of the job', [1, 2, 3, 4].map((epoch) => attempt('a-1', epoch, epoch)), ['a-1/1']],
+    ['of the job also if it was just written to', [1, 2, 3, 4].map((at) => attempt('a-1', at, nowMs)), ['a-1/1']],
+    ['none of this attempt or a later one', [attempt('a-1', 5, 1, 9 * MIB), attempt('a-1', 6, 1, 9 * MIB)], []],
     [
       'of other jobs the one that was written to longest ago',
-      [file('b-2', 9, 7, 3 * MIB), file('c-3', 1, 8, 3 * MIB)],
-      ['b-2/attempt-9'],
+      [attempt('b-2', 9, 8, 3 * MIB), attempt('c-3', 1, 7, 3 * MIB)],
+      ['c-3/1'],
     ],
-    ['nothing that is no segment', [{ path: 'b-2/attempt-9/rank-0/mine.txt', bytes: 99 * MIB }], []],
     [
-      'files without bytes count as well',
-      Array.from({ length: 800 }, (_, at) => file('a-1', 1, at, 0)),
-      ['a-1/attempt-1'],
+      'none of another job that was written to within an hour, but one beside it',
+      [attempt('b-2', 9, nowMs - HOUR_MS / 2, 9 * MIB), attempt('c-3', 1, nowMs - 2 * HOUR_MS, MIB)],
+      ['c-3/1'],
     ],
-  ])('%s', (_what, files, expected) => {
-    expect([...new Set(removed(files))]).toEqual(expected);
+  ])('%s', (_what, attempts, expected) => {
+    const removed = attemptsToRemove(attempts, own, { bounds, nowMs });
+    expect(removed.map(({ job, epoch }) => `${job}/${epoch}`)).toEqual(expected);
+  });
+
+  it('have the time of their last write, and files without bytes count as well', () => {
+    const files = [
+      { startMs: 5, writtenMs: 9, bytes: 0 },
+      { startMs: 7, bytes: 5_000 },
+    ];
+    expect(keptAttempt({ job: 'a-1', epoch: 1 }, files)).toEqual(attempt('a-1', 1, 9, 9_096));
   });
 });
 

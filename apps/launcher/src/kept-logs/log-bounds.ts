@@ -1,5 +1,4 @@
 import type { KeptLogBounds } from '@coxswain/api-types';
-import { parseSegmentPath } from './log-segments.ts';
 
 const KIB = 1024;
 /** A log is kept in at least so many segments, so that the removal of the oldest one leaves most of it. */
@@ -34,65 +33,61 @@ export function boundsOfWriter(
   return { bytes, segmentBytes: Math.min(most, Math.floor(bytes / SEGMENTS_OF_RANK)) };
 }
 
-/** A file below the folder of a namespace's logs. */
-interface KeptFile {
-  /** `<job>/attempt-…`. */
-  readonly path: string;
-  readonly bytes: number;
-}
+/** Attempts of other jobs that were written to so recently can run. A launcher touches what it writes more often. */
+const LIVE_MS = 3_600_000;
 
-interface KeptAttempt {
+/** What is kept of an attempt. */
+export interface KeptAttempt {
   readonly job: string;
   readonly epoch: number;
-  bytes: number;
-  newestMs: number;
-  readonly paths: string[];
+  readonly bytes: number;
+  readonly newestMs: number;
+}
+
+/** What files of an attempt amount to. `writtenMs`: absent if the storage does not report it. */
+export function keptAttempt(
+  { job, epoch }: Pick<KeptAttempt, 'job' | 'epoch'>,
+  files: readonly { readonly startMs: number; readonly bytes: number; readonly writtenMs?: number }[],
+): KeptAttempt {
+  return {
+    job,
+    epoch,
+    bytes: files.reduce((sum, { bytes }) => sum + Math.max(bytes, LEAST_FILE_BYTES), 0),
+    newestMs: files.reduce((newest, { startMs, writtenMs = 0 }) => Math.max(newest, startMs, writtenMs), 0),
+  };
 }
 
 /**
- * Files to remove when an attempt begins: of the job's earlier attempts, the oldest first, until they fit beside what this attempt may write; then of the
- * namespace's jobs those that were written to longest ago. Attempts are removed whole. This attempt and later ones stay.
+ * Attempts to remove when one begins: of the job's earlier ones the oldest, until they fit beside what this attempt may write; then of the namespace's jobs
+ * those that were written to longest ago. This attempt and later ones stay, and so do attempts of other jobs that can run.
  */
-export function filesToRemove(
-  files: readonly KeptFile[],
+export function attemptsToRemove(
+  attempts: readonly KeptAttempt[],
   own: { readonly job: string; readonly epoch: number; readonly worldSize: number },
-  bounds: KeptLogBounds,
-): readonly string[] {
-  const others = attemptsIn(files).filter(({ job, epoch }) => job !== own.job || epoch < own.epoch);
+  { bounds, nowMs }: { readonly bounds: KeptLogBounds; readonly nowMs: number },
+): readonly KeptAttempt[] {
+  const others = attempts.filter(({ job, epoch }) => job !== own.job || epoch < own.epoch);
   const reserved = Math.min(bounds.rankBytes * own.worldSize, bounds.jobBytes / 2);
   const earlier = others.filter(({ job }) => job === own.job).sort((one, other) => one.epoch - other.epoch);
-  const ofJob = oldestBeyond(earlier, bounds.jobBytes - reserved);
+  const ofJob = oldestBeyond(earlier, sumOf(earlier) - (bounds.jobBytes - reserved));
   const left = others.filter((one) => !ofJob.includes(one)).sort((one, other) => one.newestMs - other.newestMs);
-  const ofProject = oldestBeyond(left, bounds.projectBytes - reserved);
-  return [...ofJob, ...ofProject].flatMap(({ paths }) => paths);
+  const ended = left.filter(({ job, newestMs }) => job === own.job || newestMs < nowMs - LIVE_MS);
+  const ofProject = oldestBeyond(ended, sumOf(left) - (bounds.projectBytes - reserved));
+  return [...ofJob, ...ofProject];
 }
 
-/** The first of `attempts`, until the others have at most so many bytes. */
+/** The first of `attempts` that have at least so many bytes together. */
 function oldestBeyond(attempts: readonly KeptAttempt[], bytes: number): readonly KeptAttempt[] {
-  let sum = attempts.reduce((total, one) => total + one.bytes, 0);
+  let left = bytes;
   let count = 0;
   for (const one of attempts) {
-    if (sum <= bytes) break;
-    sum -= one.bytes;
+    if (left <= 0) break;
+    left -= one.bytes;
     count += 1;
   }
   return attempts.slice(0, count);
 }
 
-function attemptsIn(files: readonly KeptFile[]): readonly KeptAttempt[] {
-  const attempts = new Map<string, KeptAttempt>();
-  for (const { path, bytes } of files) {
-    const slash = path.indexOf('/');
-    const job = path.slice(0, slash);
-    const segment = parseSegmentPath(path.slice(slash + 1));
-    // What is no segment is not Coxswain's to remove.
-    if (segment === undefined) continue;
-    const key = `${job}/${segment.epoch}`;
-    const attempt = attempts.get(key) ?? { job, epoch: segment.epoch, bytes: 0, newestMs: 0, paths: [] };
-    attempts.set(key, attempt);
-    attempt.bytes += Math.max(bytes, LEAST_FILE_BYTES);
-    attempt.newestMs = Math.max(attempt.newestMs, segment.startMs);
-    attempt.paths.push(path);
-  }
-  return [...attempts.values()];
+function sumOf(attempts: readonly KeptAttempt[]): number {
+  return attempts.reduce((total, { bytes }) => total + bytes, 0);
 }

@@ -16,9 +16,20 @@ export type SegmentFolder = Pick<Segment, 'epoch' | 'firstRank' | 'lastRank'>;
 
 const SEGMENT = /^attempt-(\d{1,10})\/rank-(\d{1,6})(?:-(\d{1,6}))?\/(\d{4,10})-(\d{6,12})-(\d{13})\.log$/;
 
+/** Folder of an attempt, below the folder of the job's logs. */
+export function attemptFolder(epoch: number): string {
+  return `attempt-${epoch}`;
+}
+
+/** The attempt whose folder has this name; undefined: the folder is not of an attempt. */
+export function parseAttemptFolder(name: string): number | undefined {
+  const [, epoch] = /^attempt-(0|[1-9]\d{0,9})$/.exec(name) ?? [];
+  return epoch === undefined ? undefined : Number(epoch);
+}
+
 /** Folder of a writer's segments, below the folder of the job's logs. */
 export function segmentFolder({ epoch, firstRank, lastRank }: SegmentFolder): string {
-  return `attempt-${epoch}/rank-${firstRank}${lastRank === firstRank ? '' : `-${lastRank}`}`;
+  return `${attemptFolder(epoch)}/rank-${firstRank}${lastRank === firstRank ? '' : `-${lastRank}`}`;
 }
 
 /** Path of a segment below the folder of the job's logs. By name, segments of a writer are in the order in which they were written. */

@@ -24,32 +24,47 @@ export interface SegmentStore {
   save(): Promise<void>;
   /** The segment gets no more bytes. */
   seal(path: string): Promise<void>;
-  /** Sizes of the files below a folder. */
-  list(folder: string): Promise<readonly { readonly path: string; readonly bytes: number }[]>;
+  /** Names of the folders right below a folder. */
+  folders(folder: string): Promise<readonly string[]>;
+  /** Sizes of the files below a folder, and when they were written. */
+  list(
+    folder: string,
+  ): Promise<readonly { readonly path: string; readonly bytes: number; readonly writtenMs?: number }[]>;
   remove(paths: readonly string[]): Promise<void>;
 }
+
+/** A segment without output is touched so often, because attempts of other jobs remove what was not written to for an hour. */
+const TOUCH_MS = 1_200_000;
 
 /** Segments of a directory: what is appended can be read at once by other pods that mount the claim. */
 export class DirectorySegments implements SegmentStore {
   readonly isRemote = false;
   readonly #store: CheckpointStore;
+  readonly #space: ReadSpace;
+  readonly #nowMs: () => number;
   readonly #open = new Map<string, FileHandle>();
   readonly #unsaved = new Set<string>();
+  #touchedAtMs: number;
 
-  readonly #space: ReadSpace;
-
-  constructor(store: CheckpointStore, space: ReadSpace = statfs) {
+  constructor(store: CheckpointStore, space: ReadSpace = statfs, nowMs: () => number = Date.now) {
     this.#store = store;
     this.#space = space;
+    this.#nowMs = nowMs;
+    this.#touchedAtMs = nowMs();
   }
 
   async append(path: string, bytes: Buffer): Promise<void> {
-    const file = this.#open.get(path) ?? (await this.#begin(path));
+    const file = (await this.#opened(path)) ?? (await this.#begin(path));
     this.#unsaved.add(path);
     await file.appendFile(bytes);
   }
 
   async save(): Promise<void> {
+    const nowMs = this.#nowMs();
+    if (nowMs - this.#touchedAtMs >= TOUCH_MS) {
+      this.#touchedAtMs = nowMs;
+      for (const file of this.#open.values()) await file.utimes(nowMs / 1_000, nowMs / 1_000);
+    }
     for (const path of this.#unsaved) {
       this.#unsaved.delete(path);
       await this.#open.get(path)?.datasync();
@@ -68,6 +83,10 @@ export class DirectorySegments implements SegmentStore {
     }
   }
 
+  folders(folder: string): Promise<readonly string[]> {
+    return this.#store.folders(folder);
+  }
+
   list(folder: string): ReturnType<SegmentStore['list']> {
     return this.#store.list(folder);
   }
@@ -83,6 +102,15 @@ export class DirectorySegments implements SegmentStore {
     throw new NoSpaceLeft(
       `the volume of the checkpoints has ${formatBytes(bavail * bsize)} free, and logs leave ${formatBytes(least)} to checkpoints.`,
     );
+  }
+
+  /** undefined also if another program removed the file: nothing could read what is added to it. */
+  async #opened(path: string): Promise<FileHandle | undefined> {
+    const file = this.#open.get(path);
+    if (file === undefined || (await file.stat()).nlink > 0) return file;
+    this.#open.delete(path);
+    await file.close();
+    return undefined;
   }
 
   async #begin(path: string): Promise<FileHandle> {
@@ -107,9 +135,13 @@ export class BucketSegments implements SegmentStore {
   readonly #store: CheckpointStore;
   readonly #growing = new Map<string, Buffer[]>();
   readonly #unsaved = new Set<string>();
+  readonly #nowMs: () => number;
+  #touchedAtMs: number;
 
-  constructor(store: CheckpointStore) {
+  constructor(store: CheckpointStore, nowMs: () => number = Date.now) {
     this.#store = store;
+    this.#nowMs = nowMs;
+    this.#touchedAtMs = nowMs();
   }
 
   append(path: string, bytes: Buffer): Promise<void> {
@@ -121,12 +153,21 @@ export class BucketSegments implements SegmentStore {
   }
 
   async save(): Promise<void> {
+    const nowMs = this.#nowMs();
+    if (nowMs - this.#touchedAtMs >= TOUCH_MS) {
+      this.#touchedAtMs = nowMs;
+      for (const path of this.#growing.keys()) this.#unsaved.add(path);
+    }
     for (const path of this.#unsaved) await this.#upload(path);
   }
 
   async seal(path: string): Promise<void> {
     if (this.#unsaved.has(path)) await this.#upload(path);
     this.#growing.delete(path);
+  }
+
+  folders(folder: string): Promise<readonly string[]> {
+    return this.#store.folders(folder);
   }
 
   list(folder: string): ReturnType<SegmentStore['list']> {

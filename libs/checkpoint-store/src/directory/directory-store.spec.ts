@@ -24,6 +24,13 @@ describe('a directory of saves', () => {
     ]);
   });
 
+  it('names the folders right below one', async () => {
+    for (const path of ['logs/a/1/x', 'logs/a/2/x', 'logs/b/1/x', 'logs/file']) await store.write(path, bytes('0'));
+    symlinkSync(join(directory, '..'), join(directory, 'logs/link'));
+    expect((await store.folders('logs')).toSorted()).toEqual(['a', 'b']);
+    expect(await store.folders('nothing')).toEqual([]);
+  });
+
   it('leaves nothing of a file that could not be written', async () => {
     async function* broken(): AsyncGenerator<Uint8Array> {
       yield await Promise.resolve(Buffer.from('half'));

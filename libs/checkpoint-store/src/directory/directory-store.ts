@@ -42,6 +42,16 @@ export class DirectoryStore implements CheckpointStore {
     return files;
   }
 
+  folders(folder: string): Promise<readonly string[]> {
+    return this.#ask('list folders', () => this.#folders(folder));
+  }
+
+  async #folders(folder: string): Promise<readonly string[]> {
+    const names: string[] = [];
+    for await (const entry of await this.#opened(folder)) if (entry.isDirectory()) names.push(entry.name);
+    return names;
+  }
+
   read(path: string, offset: number, length: number, into?: Uint8Array): Promise<Uint8Array> {
     return this.#ask(`read ${path}`, () => this.#read(path, { offset, length, into }));
   }

@@ -67,6 +67,14 @@ describe('an S3 store', () => {
     expect(await store.list('rank-99')).toEqual([]);
   });
 
+  it('names the folders right below one, over more than one page', async () => {
+    const store = newStore({ pageFiles: 2 });
+    for (const path of ['logs/a/1/x', 'logs/a/2/x', 'logs/b/1/x', 'logs/c/x', 'logs/file', 'other/d/x'])
+      await store.write(path, [bytesOf(1)]);
+    expect(await store.folders('logs')).toEqual(['a', 'b', 'c']);
+    expect(await store.folders('nothing')).toEqual([]);
+  });
+
   it.each<[string, readonly [offset: number, length: number], readonly [from: number, to: number]]>([
     ['a range', [10, 20], [10, 30]],
     ['a range that ends beyond the file', [90, 20], [90, 100]],

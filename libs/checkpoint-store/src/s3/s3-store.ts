@@ -82,6 +82,28 @@ export class S3Store implements CheckpointStore {
     return files;
   }
 
+  async folders(folder: string): Promise<readonly string[]> {
+    const below = `${this.#prefix}${folder}/`;
+    const names: string[] = [];
+    let token: string | undefined;
+    do {
+      const page = await this.#ask('list folders', () =>
+        this.#client.send(
+          new ListObjectsV2Command({
+            Bucket: this.#bucket,
+            Prefix: below,
+            Delimiter: '/',
+            ContinuationToken: token,
+            MaxKeys: this.#pageFiles,
+          }),
+        ),
+      );
+      for (const { Prefix = '' } of page.CommonPrefixes ?? []) names.push(Prefix.slice(below.length, -1));
+      token = page.NextContinuationToken;
+    } while (token !== undefined);
+    return names;
+  }
+
   async read(path: string, offset: number, length: number): Promise<Uint8Array> {
     const bytes = new Uint8Array(length);
     let etag = this.#etags.get(path);

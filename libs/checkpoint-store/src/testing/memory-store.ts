@@ -20,6 +20,12 @@ export class MemoryStore implements CheckpointStore {
     return Promise.resolve(listed.map(([path, { length }]) => ({ path, bytes: length, writtenMs: 0 })));
   }
 
+  folders(folder: string): Promise<readonly string[]> {
+    const below = [...this.files.keys()].filter((path) => path.startsWith(`${folder}/`));
+    const names = below.map((path) => path.slice(folder.length + 1).split('/'));
+    return Promise.resolve([...new Set(names.flatMap(([name = '', ...rest]) => (rest.length > 0 ? [name] : [])))]);
+  }
+
   read(path: string, offset: number, length: number): Promise<Uint8Array> {
     return Promise.resolve((this.files.get(path) ?? new Uint8Array()).slice(offset, offset + length));
   }

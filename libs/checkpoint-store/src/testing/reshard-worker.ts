@@ -16,6 +16,7 @@ function stopping(store: CheckpointStore, files: number): CheckpointStore {
     location: store.location,
     isRemote: store.isRemote,
     list: (folder) => store.list(folder),
+    folders: (folder) => store.folders(folder),
     read: (...range) => store.read(...range),
     remove: (paths) => store.remove(paths),
     write: async (path, chunks, options) => {
