@@ -63,7 +63,7 @@ export async function run({ settings, command, environment: allVariables }: RunO
   });
   if (unmasked > 0)
     logLine(
-      `${unmasked} lines of the job's Secrets are not masked in logs: at most ${values.length} are. Mount a file of the job that is no credential from elsewhere.`,
+      `${unmasked} lines of the job's Secrets are not masked in logs: at most ${values.length} are. Remove lines that are no credentials from these Secrets.`,
     );
   const secrets = new SecretIndex(values);
   // Distinguishes this process from an earlier one in the same pod.
