@@ -96,12 +96,20 @@ interface PlacedJob {
   readonly namespace: string;
 }
 
-/** Records an attempt of the job with one pod, as if the operator had placed it. */
-async function placed(name: string): Promise<PlacedJob> {
+async function rowOf(name: string): Promise<PlacedJob> {
   const { database } = api.running.infrastructure;
   const found = await database.query<PlacedJob>('SELECT id, uid, namespace FROM jobs WHERE name = $1', [name]);
   const job = found.rows[0];
   if (job === undefined) throw new Error(`there is no row of ${name}`);
+  return job;
+}
+
+/**
+ * Records an attempt of the job with one pod, as if the operator had placed it. A change of the job that is still to be projected removes it: the
+ * job's status has none.
+ */
+async function recordPlaced(name: string, job: PlacedJob): Promise<void> {
+  const { database } = api.running.infrastructure;
   const layout = { tensorParallelDegree: 2, pipelineParallelDegree: 1, dataParallelDegree: 2 };
   const sizes = { epoch: 1, layout, worldSize: 4, ranksPerPod: 4, nodes: ['a'] };
   await database.query(
@@ -113,7 +121,6 @@ async function placed(name: string): Promise<PlacedJob> {
      SELECT cluster_id, uid || '-p', namespace, name || '-e1', uid, 1, $2, 1 FROM jobs WHERE id = $1`,
     [job.id, JSON.stringify({ jobName: name, jobUid: job.uid, ...sizes })],
   );
-  return job;
 }
 
 async function startPod({ uid, namespace }: Pick<PlacedJob, 'uid' | 'namespace'>): Promise<void> {
@@ -168,9 +175,10 @@ describe('an API that is confined to namespaces', () => {
       [WITHOUT_ROLE, outside, inside],
     );
     const logOf = async (name: string, project: string): Promise<TestAnswer> => {
-      const { id, uid, namespace } = await placed(name);
-      await startPod({ uid, namespace });
-      return api.send('GET', `/v1/projects/${project}/jobs/${id}/logs`, { token: api.adminToken });
+      const job = await rowOf(name);
+      await startPod(job);
+      await recordPlaced(name, job);
+      return api.send('GET', `/v1/projects/${project}/jobs/${job.id}/logs`, { token: api.adminToken });
     };
     // The pod has no node yet, so its log is empty.
     expect(await logOf(inside, RESEARCH)).toMatchObject({ status: 200, headers: { 'coxswain-log-source': 'pod' } });

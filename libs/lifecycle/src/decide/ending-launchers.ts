@@ -32,7 +32,7 @@ function waitOf({ epoch }: Attempt): Wait {
 /** Nothing is kept of a job that is being deleted, so its pods are not waited for. */
 function reachablePods(facts: Facts, attempt: Attempt): readonly ObservedPod[] {
   if (facts.deleting || attempt.stage !== 'Stopping' || attempt.outcome !== 'Failed') return [];
-  return podsOf(facts, attempt.epoch).filter((pod) => isLive(facts, pod) && isReachable(facts, pod));
+  return podsOf(facts, attempt.epoch).filter((pod) => isReachable(facts, pod) && isLive(facts, pod));
 }
 
 function isReachable(facts: Facts, pod: ObservedPod): boolean {

@@ -8,7 +8,7 @@ import {
   type Checkpoint,
   type TrainingJob,
   mayBePodOf,
-  podName,
+  gangName,
 } from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
 import type { MeasuredGpus } from '@coxswain/job-planning';
@@ -89,6 +89,7 @@ export function factsOf(
   const isOurs = (placement: Placement): boolean =>
     isSound(placement) && attempts.some((attempt) => isRecordedPlacement(placement, attempt));
   const isClaimed = (placement: Placement): boolean => isSound(placement) && isOfClaim(placement, { claim });
+  const gangs = new Map(attempts.map(({ epoch, placement }) => [epoch, gangName(job.metadata, { epoch, placement })]));
   return {
     job,
     generation: isCount(job.metadata.generation) ? job.metadata.generation : 0,
@@ -102,7 +103,7 @@ export function factsOf(
     gracePeriodSeconds: spec?.terminationGracePeriodSeconds ?? 60,
     restartPolicy: spec?.restartPolicy ?? { maxRestarts: 0, delaySeconds: 5 },
     pods: observed.pods.filter(
-      (pod) => pod.ours && isCount(pod.epoch) && isCount(pod.podIndex) && isNamed(job, attempts, pod),
+      (pod) => pod.ours && isCount(pod.epoch) && isCount(pod.podIndex) && isNamed(job, gangs, pod),
     ),
     foreignPodNames: new Set(observed.pods.filter((pod) => !pod.ours).map((pod) => pod.name)),
     placements: observed.placements.filter(isOurs),
@@ -170,10 +171,21 @@ export function fenceWait(facts: Facts, pod: ObservedPod): Wait | undefined {
   if (isTerminal(pod) || willNeverRun(pod) || pod.deletionTimestamp === undefined) return undefined;
   const graceSeconds = pod.deletionGracePeriodSeconds ?? facts.gracePeriodSeconds;
   return {
-    key: `deleted/${pod.uid}/${graceSeconds}`,
+    key: fenceKey(pod, graceSeconds),
     limitMs:
       graceSeconds * 1000 + (doesAnswer(nodeStateOf(facts, pod.nodeName)) ? facts.timeouts.stoppingMs : FENCE_AFTER_MS),
   };
+}
+
+/** Thousands of pods are asked several times in each reconcile, and a new text is hashed again each time. */
+const fenceKeys = new WeakMap<ObservedPod, { readonly graceSeconds: number; readonly key: string }>();
+
+function fenceKey(pod: ObservedPod, graceSeconds: number): string {
+  const known = fenceKeys.get(pod);
+  if (known?.graceSeconds === graceSeconds) return known.key;
+  const key = `deleted/${pod.uid}/${graceSeconds}`;
+  fenceKeys.set(pod, { graceSeconds, key });
+  return key;
 }
 
 /** Whether the pod was deleted before it had a node. The API server binds no pod that is being deleted, so it will never run. */
@@ -231,11 +243,9 @@ export function isUsable(spec: PlacementSpec | null | undefined): boolean {
  * taken once, and a gang's name is unknown before it is recorded. For attempts that the status no longer holds, any of the job's names is
  * accepted.
  */
-function isNamed({ metadata }: TrainingJob, attempts: readonly Attempt[], pod: ObservedPod): boolean {
-  const attempt = attempts.find(({ epoch }) => epoch === pod.epoch);
-  return attempt === undefined
-    ? mayBePodOf(metadata, pod.name)
-    : pod.name === podName(metadata, { ...pod, placement: attempt.placement });
+function isNamed({ metadata }: TrainingJob, gangs: ReadonlyMap<number, string>, pod: ObservedPod): boolean {
+  const gang = gangs.get(pod.epoch);
+  return gang === undefined ? mayBePodOf(metadata, pod.name) : pod.name === `${gang}-${pod.podIndex}`;
 }
 
 function isCount(value: unknown): value is number {
