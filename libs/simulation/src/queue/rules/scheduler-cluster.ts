@@ -178,7 +178,10 @@ export class SchedulerCluster implements SchedulerView {
     const at = this.now().toISOString();
     const trainedMs = Math.max(0, this.#trainedMs(job, startMs) - LEAVE_MS);
     const step = this.#firstStepOf(uid) + Math.floor((trainedMs - lostMs(job, trainedMs)) / STEP_MS);
-    const { before } = this.#change(uid, (attempt) => ({ ...attempt, stage: 'Ended', endedAt: at }));
+    const { progress } = this.#jobs.get(uid)?.status ?? {};
+    // As the operator records it with the end: what was measured counts for the next start too.
+    const measured = progress === undefined ? {} : { lastStep: progress.step, lastStepAt: progress.reportedAt };
+    const { before } = this.#change(uid, (attempt) => ({ ...attempt, ...measured, stage: 'Ended', endedAt: at }));
     const conditions = [placedCondition(at, 'WaitingForCapacity')];
     const { after } = this.write(uid, {
       conditions,
