@@ -446,10 +446,11 @@ describe('between row and resource', () => {
     await cluster.kubectl(['patch', ...object, ...patch]);
     const detail = await waitFor(
       async () => {
+        // Verdicts and contents are read one after the other, so the first answer may have one of them.
         const { body } = await api.send('GET', one, { token });
-        return body.verifications.length > 0 && body;
+        return body.verifications.length > 0 && body.tensorGroups !== null && body;
       },
-      { what: 'the verdict' },
+      { what: 'the verdict and the groups' },
     );
     expect(detail).toMatchObject({ pin: 'baseline', verifications: [verification], tensorGroups: [group] });
     expect((await api.send('GET', `${path}?job=mirrored&good=true`, { token })).body.items).toEqual([]);
