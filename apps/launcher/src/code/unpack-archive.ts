@@ -11,7 +11,7 @@ const decompress = promisify(gunzip);
 /** Limits other than those of the product, for tests. */
 type UnpackLimits = Readonly<Record<'unpackedBytes' | 'entries', number>>;
 
-/** An archive that must not be unpacked, whoever tries again. */
+/** An archive that must not be unpacked. Another try would find the same. */
 export class UnusableArchiveError extends Error {}
 
 /**

@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true }));
 
 describe('a segment in a directory', () => {
-  it('that another program removed is begun anew', async () => {
+  it('that another program removed begins anew', async () => {
     const segments = new DirectorySegments(store);
     await segments.append('a/1.log', Buffer.from('gone'));
     await rm(join(directory, 'a'), { recursive: true });

@@ -15,7 +15,7 @@ type ReadSpace = (path: string) => Promise<{
   readonly bsize: number;
 }>;
 
-/** How segments get into storage. Each path is begun once and has one writer. */
+/** How segments get into storage. Each path has one writer, which begins it once. */
 export interface SegmentStore {
   readonly isRemote: boolean;
   /** Adds bytes to a segment, which need not survive a loss of the node before `save`. */

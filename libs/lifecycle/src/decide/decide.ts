@@ -137,8 +137,9 @@ function asPlacement({ name, spec }: UnwrittenPlacement): Placement {
 
 /** A job that waits for room is reconciled this often even if nothing changes. Nothing is written while it waits. */
 const WAITING_REQUEUE_MS = 30_000;
-/** All jobs that wait are together reconciled at most so often a second: what changes their turn wakes them. */
-const WAITING_REQUEUES_PER_S = 20;
+/** All jobs that wait for GPUs are together reconciled so often a second, and each in five minutes: what changes their turn wakes them. */
+const GPU_REQUEUES_PER_S = 20;
+const LONGEST_GPU_REQUEUE_MS = 300_000;
 
 const WAITING: readonly NextEpoch['kind'][] = [
   'waiting',
@@ -159,8 +160,11 @@ function mayBeAccepted(acceptance: Acceptance): boolean {
   return acceptance.kind === 'refused' && ['NoLayoutFits', 'RuntimeRefused'].includes(acceptance.reason);
 }
 
-function waitingRequeueMs({ facts: { observed } }: Situation): number {
-  return Math.max(WAITING_REQUEUE_MS, ((observed.waitingCount?.() ?? 0) * 1_000) / WAITING_REQUEUES_PER_S);
+/** Only a job that waits for GPUs waits longer if many do: what another job waits for may wake it in no other way. */
+function waitingRequeueMs({ next, facts: { observed } }: Situation): number {
+  if (next.kind !== 'waiting' && next.kind !== 'unsatisfiable') return WAITING_REQUEUE_MS;
+  const shareMs = ((observed.waitingCount?.() ?? 0) * 1_000) / GPU_REQUEUES_PER_S;
+  return Math.min(LONGEST_GPU_REQUEUE_MS, Math.max(WAITING_REQUEUE_MS, shareMs));
 }
 
 /** How long until time alone changes the decision; undefined if only a new observation can. */

@@ -77,6 +77,7 @@ describe('what a job says of itself', () => {
   it.each([
     ['every half minute', 600, 30_000],
     ['less often if thousands wait', 2_000, 100_000],
+    ['in five minutes, however many wait', 100_000, 300_000],
   ])('that waits for room is looked at again %s', (_sentence, waitingCount, requeueAfterMs) => {
     const seen = observe({ capacity: () => waiting, waitingCount: () => waitingCount });
     expect(settled(seen)).toMatchObject({ actions: [], requeueAfterMs });

@@ -37,7 +37,9 @@ describe('a job that does not run', () => {
   });
 
   it('shows why in its own words, takes no GPU, and is reconciled again', () => {
-    const { status, reserve, requeueAfterMs } = settled(observe({ job: aJob(), quota: WAITING }));
+    const { status, reserve, requeueAfterMs } = settled(
+      observe({ job: aJob(), quota: WAITING, waitingCount: () => 2_000 }),
+    );
     expect(status).toMatchObject({ state: 'Queued', epoch: 0, summary: WAITING.message });
     expect({ attempts: status.attempts, reserve, requeueAfterMs }).toEqual({
       attempts: undefined,

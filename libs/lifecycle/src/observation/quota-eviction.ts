@@ -4,7 +4,7 @@ import type { Facts } from './facts.ts';
 import type { Wait } from './waits.ts';
 
 /**
- * How long the ranks may take for the save that is asked for. Kueue gives the GPUs to no other job meanwhile, so jobs of its queues wait, so the time is
+ * How long the ranks may take for the save that is asked for. Kueue gives the GPUs to no other job meanwhile, and jobs of its queues wait. So the time is
  * short: the grace period of the pods, in which a rank saves at SIGTERM, follows it.
  */
 const EVICTION_SAVE_MS = 120_000;

@@ -162,7 +162,7 @@ export class QueueAuditor {
 
 const ALL = { delayMs: 0, share: 1 };
 
-/** At the latest; undefined: nobody knows. A job that has trained is measured, so its end is known. */
+/** Milliseconds, at the latest; undefined: not known. A job that has trained is measured, so its end is known. */
 function latestEndOf(
   { runMs, predicted }: QueueJob,
   nowMs: number,
