@@ -8,6 +8,7 @@ export { deviceCount, isDevice } from './nodes/device-count.ts';
 export type { DraAttributes, Fabric, FabricCapacity, FabricNode, NodeFacts, Reserve } from './nodes/fabric.ts';
 export { type ChangeCounts, fabricChanges } from './snapshots/fabric-changes.ts';
 export { fabricFromNodes } from './nodes/from-nodes.ts';
+export { readNodes } from './nodes/node-reading.ts';
 export { changeUnderGang, placesOf } from './snapshots/gang-changes.ts';
 export type { AcrossIslands } from './traffic/gang-shape.ts';
 export { groupReach } from './traffic/group-reach.ts';

@@ -306,8 +306,9 @@ export class ClusterScheduler {
    * among them. Until the next offer, or for ten seconds, all other jobs keep their refusals.
    */
   offer(waitsFor: 'gpus' | 'nodes'): readonly TrainingJob[] {
-    const jobs = this.#view.jobs();
     this.#held.refresh();
+    if (waitsFor === 'gpus' && this.#refusals.isOfferVain(this.#view.monotonicMs())) return [];
+    const jobs = this.#view.jobs();
     const waiting = jobs.filter(isWaitingForCapacity);
     const may = this.#refusals.offer(waiting, this.#view.monotonicMs(), (uid) => this.#usesOf(uid));
     const others =

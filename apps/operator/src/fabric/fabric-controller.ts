@@ -113,6 +113,7 @@ export class FabricController {
   }
 
   async #writeStatus(fabric: FabricResource): Promise<void> {
+    await this.#survey.prepare();
     const gangs = this.#survey.changedGangs();
     this.#warn(gangs);
     const { summary, problems } = this.#survey.graph();

@@ -8,9 +8,10 @@ import {
   placesFromText,
   placesOf,
   placesToText,
+  readNodes,
   summarize,
 } from '@coxswain/fabric';
-import { keyOf } from '@coxswain/kube';
+import { keyOf, nextTurn } from '@coxswain/kube';
 import type { CachedNode } from '../cluster/cached-node.ts';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_UID } from '../cluster/indexes.ts';
@@ -35,12 +36,17 @@ export interface ChangedGang {
 export class FabricSurvey {
   readonly #cache: Pick<ClusterCache, 'nodes' | 'stated' | 'placements' | 'jobs'>;
   #graph: Graph | undefined;
+  /** How often the graph has become outdated. */
+  #changes = 0;
   /** Where the nodes of each gang were when it was placed, by the UID of its placement: as that says, else when this process saw it first. */
   readonly #placesOfGang = new Map<string, ReturnType<typeof placesOf>>();
 
   constructor(cache: Pick<ClusterCache, 'nodes' | 'stated' | 'placements' | 'jobs'>) {
     this.#cache = cache;
-    const forget = (): void => void (this.#graph = undefined);
+    const forget = (): void => {
+      this.#graph = undefined;
+      this.#changes += 1;
+    };
     cache.stated.onChange(forget);
     cache.nodes.onChange((change) => {
       if (change.kind !== 'updated' || hasFabricChange(change.previous, change.object)) forget();
@@ -48,8 +54,21 @@ export class FabricSurvey {
   }
 
   graph(): Graph {
-    this.#graph ??= this.#buildGraph();
+    this.#graph ??= finished(this.#buildGraph());
     return this.#graph;
+  }
+
+  /** Works the graph out in parts, with other work between them: 10,000 nodes take a quarter of a second. If nodes change meanwhile, {@link graph} does it. */
+  async prepare(): Promise<void> {
+    if (this.#graph !== undefined) return;
+    const changes = this.#changes;
+    const building = this.#buildGraph();
+    let part = building.next();
+    while (part.done !== true && changes === this.#changes) {
+      await nextTurn();
+      part = building.next();
+    }
+    if (part.done === true && changes === this.#changes) this.#graph = part.value;
   }
 
   /** What is said of these nodes now, for their Placement. */
@@ -89,15 +108,27 @@ export class FabricSurvey {
     return attempt !== undefined && attempt.epoch === epoch && attempt.stage !== 'Ended' ? job : undefined;
   }
 
-  #buildGraph(): Graph {
+  *#buildGraph(): Generator<'pause', Graph> {
     const facts = this.#cache.nodes.list().map((node) => this.#cache.stated.factsOf(node));
+    for (let from = 0; from < facts.length; from += NODES_OF_TURN) {
+      readNodes(facts.slice(from, from + NODES_OF_TURN));
+      yield 'pause';
+    }
     const fabric = fabricFromNodes(facts);
-    return {
-      summary: summarize(fabric),
-      problems: fabricProblems(facts),
-      nodes: new Map(fabric.nodes.map((node) => [node.name, node])),
-    };
+    yield 'pause';
+    const problems = fabricProblems(facts);
+    yield 'pause';
+    return { summary: summarize(fabric), problems, nodes: new Map(fabric.nodes.map((node) => [node.name, node])) };
   }
+}
+
+/** Nodes that are read before other work comes first. */
+const NODES_OF_TURN = 1_000;
+
+function finished(building: Generator<'pause', Graph>): Graph {
+  let part = building.next();
+  while (part.done !== true) part = building.next();
+  return part.value;
 }
 
 function hasFabricChange({ facts: then }: CachedNode, { facts: now }: CachedNode): boolean {

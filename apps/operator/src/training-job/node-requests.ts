@@ -6,6 +6,7 @@ import {
   isNotFound,
   isRefusal,
   keyOf,
+  nextTurn,
   sleep,
   type Clock,
   type KubeClient,
@@ -40,6 +41,8 @@ const AGAIN_MS = 600_000;
 /** Delay before a cluster without the kind is checked again. */
 const SERVED_AGAIN_MS = 300_000;
 const MOST_TEXT = 1_024;
+/** Thousands of jobs may wait: after so many of them, other work comes first. */
+const JOBS_OF_TURN = 256;
 
 interface Asked {
   readonly job: TrainingJob;
@@ -89,6 +92,7 @@ export class NodeRequests {
     await this.#attempt(() => this.#unwanted.sweep(new Set(wanted)));
     for (const [uid, asked] of this.#asked) if (!uids.has(uid)) await this.#attempt(() => this.#end(uid, asked));
     for (const [index, { job, request }] of waiting.entries()) {
+      if (index % JOBS_OF_TURN === JOBS_OF_TURN - 1) await nextTurn();
       if (request === undefined || (index >= MOST_REQUESTS && this.#cannotAsk() === undefined)) continue;
       const wanted = { ...podShape(request), demand: request.demand };
       await this.#attempt(() => this.#reconcileJob(job, wanted));
@@ -108,8 +112,10 @@ export class NodeRequests {
     wanted: Pick<ProvisioningRequest, 'ranks' | 'gpusPerPod' | 'demand'>,
   ): Promise<void> {
     const uid = job.metadata.uid ?? '';
-    const name = requestName(job);
     const before = this.#asked.get(uid);
+    const cannot = this.#cannotAsk();
+    if (cannot !== undefined && before?.state === cannot && before.uid === undefined) return;
+    const name = requestName(job);
     if (before !== undefined && before.name !== name) await this.#end(uid, before);
     // Of an earlier attempt, and the job as the API server has it still waits for it: the cache is ahead or behind.
     if ((this.#asked.get(uid)?.name ?? name) !== name) return;

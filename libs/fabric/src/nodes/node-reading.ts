@@ -92,6 +92,11 @@ function defined<K extends string, V>(name: K, value: V | undefined): { readonly
   return value === undefined ? {} : ({ [name]: value } as { readonly [key in K]: V });
 }
 
+/** Reads nodes whose readings are wanted later. A caller that reads them in parts can let other work come between. */
+export function readNodes(nodes: readonly NodeFacts[]): void {
+  for (const node of nodes) readNode(node);
+}
+
 /** Of nodes with GPUs, sorted by name; of two nodes of one name the later one counts. */
 export function readingsOf(nodes: readonly NodeFacts[]): readonly NodeReading[] {
   const byName = new Map(nodes.map((node) => [node.name, node]));

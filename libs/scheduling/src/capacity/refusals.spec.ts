@@ -125,6 +125,19 @@ describe('a request that was refused', () => {
     expect(offer(refusals, ['b', 'never-seen'], 0)).toEqual(['never-seen']);
   });
 
+  it.each<readonly [string, readonly number[], number, boolean]>([
+    ['is vain while too few GPUs are free for every job that asked', [8, 4], 9_999, true],
+    ['is made where they are enough', [8, 8], 9_999, false],
+    ['is made once in ten seconds, for jobs that never asked', [8, 4], 10_000, false],
+  ])('an offer %s', (_sentence, counts, nowMs, want) => {
+    const { refusals } = refusedWith(...counts);
+    refusals.standing({ uid: 'a', request }, 0);
+    refusals.standing({ uid: 'small', request: { ...request, layout: aLayout({ tensorParallelDegree: 1 }) } }, 0);
+    refusals.forget('small');
+    offer(refusals, ['a'], 0);
+    expect(refusals.isOfferVain(nowMs)).toBe(want);
+  });
+
   it('leaves nothing of a job behind that is gone', () => {
     const { refusals } = refusedWith(8, 0);
     const before = refusals.size;

@@ -30,6 +30,12 @@ interface KeyedRequest {
   readonly key: string;
 }
 
+/** Jobs with equal requests. */
+interface Kind {
+  readonly request: GangRequest;
+  jobs: number;
+}
+
 /** A job that asks for nodes. */
 interface AskingJob {
   readonly uid: string;
@@ -57,6 +63,9 @@ export class Refusals {
   readonly #refused = new Map<string, RecordedRefusal>();
   /** Last request of each job, by UID. */
   readonly #asked = new Map<string, KeyedRequest>();
+  /** The same by key: thousands of jobs may wait with a few different requests. */
+  readonly #kinds = new Map<string, Kind>();
+  #offeredAtMs = -Infinity;
   /** UIDs of the jobs in the last offer, and how often free GPUs had increased by then. */
   #offered: { readonly to: ReadonlySet<string>; readonly rises: number } = { to: new Set(), rises: 0 };
 
@@ -67,13 +76,22 @@ export class Refusals {
   /** The refusal of that request, while its cause has not changed or other jobs have their turn; undefined: the request is to be searched. */
   standing(job: AskingJob, nowMs: number): PlacementRefusal | undefined {
     const asked = { request: job.request, key: requestKey(job.request) };
-    this.#asked.set(job.uid, asked);
+    this.#ask(job.uid, asked);
     return this.#standing(asked, {
       nowMs,
       uses: job.uses ?? '',
       isOffered: this.#offered.to.has(job.uid),
       offeredRises: this.#offered.rises,
     });
+  }
+
+  /**
+   * Whether an offer would reach no job that has asked: no request fits by count. Jobs that never asked are not known here, so at least every ten
+   * seconds all are looked at.
+   */
+  isOfferVain(nowMs: number): boolean {
+    if (nowMs - this.#offeredAtMs >= RETRY_MS) return false;
+    return ![...this.#kinds.values()].some(({ request }) => canFit(request, this.#parts.freeFor(request)));
   }
 
   /**
@@ -86,6 +104,7 @@ export class Refusals {
     usesOf: (jobUid: string) => string = () => '',
   ): readonly Job[] {
     const offeredRises = this.#parts.rises();
+    this.#offeredAtMs = nowMs;
     // Thousands of jobs may wait with the same request. Which held nodes each may not use is asked only where the GPUs are enough.
     const fits = new Map<string, boolean>();
     const mayFit = ({ key, request }: KeyedRequest): boolean => {
@@ -123,12 +142,27 @@ export class Refusals {
 
   /** Forgets a job that was deleted or no longer waits. */
   forget(jobUid: string): void {
+    const asked = this.#asked.get(jobUid);
     this.#asked.delete(jobUid);
+    const kind = this.#kinds.get(asked?.key ?? '');
+    if (asked === undefined || kind === undefined) return;
+    kind.jobs -= 1;
+    if (kind.jobs === 0) this.#kinds.delete(asked.key);
   }
 
   /** Number of jobs and requests that are kept; for tests of memory. */
   get size(): number {
-    return this.#asked.size + this.#refused.size;
+    return this.#asked.size + this.#kinds.size + this.#refused.size;
+  }
+
+  #ask(jobUid: string, asked: KeyedRequest): void {
+    if (this.#asked.get(jobUid)?.key !== asked.key) {
+      this.forget(jobUid);
+      const kind = this.#kinds.get(asked.key) ?? { request: asked.request, jobs: 0 };
+      kind.jobs += 1;
+      this.#kinds.set(asked.key, kind);
+    }
+    this.#asked.set(jobUid, asked);
   }
 
   #standing(

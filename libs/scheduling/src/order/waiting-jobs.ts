@@ -3,8 +3,8 @@ import { findCondition, type TrainingJob } from '@coxswain/api-types';
 
 /** Whether the job waits for GPUs, so that it is reconciled when GPUs become free. */
 export function isWaitingForCapacity({ status }: TrainingJob): boolean {
-  const placed = findCondition(status?.conditions, 'Placed');
-  return ['WaitingForCapacity', 'TopologyUnsatisfiable'].includes(placed?.reason ?? '');
+  const reason = findCondition(status?.conditions, 'Placed')?.reason;
+  return reason === 'WaitingForCapacity' || reason === 'TopologyUnsatisfiable';
 }
 
 /** Whether other nodes may help the job: it waits for GPUs, or the planner found no layout for the present nodes. */

@@ -204,7 +204,10 @@ function gangOf(job: TrainingJob, request: GangRequest): WaitingGang {
     priority: priorityOf(job),
     pool: poolOf(job, request),
     request,
-    requestKey: requestKey(request),
+    // Thousands of jobs may wait, and few keys are read.
+    get requestKey() {
+      return requestKey(request);
+    },
     ...(isRecorded ? { recorded } : {}),
   };
 }
