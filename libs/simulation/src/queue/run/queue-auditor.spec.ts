@@ -10,6 +10,7 @@ const aPromise = (about: Partial<QueuePromise> = {}): QueuePromise => {
   return { jobUid: 'gang', startMs: 4 * HOUR_MS, nodes: [2, 3], ...about };
 };
 const small = aQueueJob({ uid: 'small', pods: 1, submit: 0, run: 1 });
+const slow = { ...small, predicted: { runMs: HOUR_MS, latestMs: 1.4 * HOUR_MS } };
 
 describe('the auditor finds', () => {
   it.each<[string, (auditor: QueueAuditor) => void, Partial<Record<Violation, number>>]>([
@@ -49,6 +50,22 @@ describe('the auditor finds', () => {
         auditor.started({ job: small, nodes: [2] }, 3.5 * HOUR_MS);
       },
       { promiseBroken: 1 },
+    ],
+    [
+      'a start on half of the pods that may end too late if its steps take as long as at most predicted',
+      (auditor) => {
+        auditor.observe([aPromise()], 0);
+        auditor.started({ job: slow, nodes: [2] }, 2 * HOUR_MS, { delayMs: 0, share: 2, hasTrained: false });
+      },
+      { promiseBroken: 1 },
+    ],
+    [
+      'no fault in the same start of a job whose steps were measured',
+      (auditor) => {
+        auditor.observe([aPromise()], 0);
+        auditor.started({ job: slow, nodes: [2] }, 2 * HOUR_MS, { delayMs: 0, share: 2, hasTrained: true });
+      },
+      {},
     ],
     [
       'no fault in a start on promised nodes that ends in time',

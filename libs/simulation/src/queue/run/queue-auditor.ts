@@ -60,12 +60,8 @@ export class QueueAuditor {
     this.#counts = Object.fromEntries(VIOLATIONS.map((kind) => [kind, 0])) as Record<Violation, number>;
   }
 
-  /** `left`: how much of its training the job has still to do, for one that made room. */
-  started(
-    { job, nodes }: StartedJob,
-    nowMs: number,
-    left: { readonly delayMs: number; readonly share: number } = ALL,
-  ): void {
+  /** `work`: how much the job has still to train. */
+  started({ job, nodes }: StartedJob, nowMs: number, work: WorkLeft = ALL): void {
     const isWrongCount = nodes.length !== job.pods || new Set(nodes).size !== nodes.length;
     if (isWrongCount) this.#add('nodeGivenTwice', `${job.uid} has ${job.pods} pods and got nodes ${nodes.join(', ')}`);
     for (const node of nodes) {
@@ -74,7 +70,7 @@ export class QueueAuditor {
       if (used > this.#cluster.gpusPerNode)
         this.#add('nodeGivenTwice', `${job.uid} starts on node ${node}, which then has ${used} GPUs in use`);
     }
-    this.#checkPromised({ job, nodes }, latestEndOf(job, nowMs, left));
+    this.#checkPromised({ job, nodes }, latestEndOf(job, nowMs, work));
     this.claims.started({ job, nodes }, nowMs);
   }
 
@@ -160,16 +156,26 @@ export class QueueAuditor {
   }
 }
 
-const ALL = { delayMs: 0, share: 1 };
+/** What a job that starts has still to do. */
+interface WorkLeft {
+  /** Time from its start to its first step, if that is no part of its run. */
+  readonly delayMs: number;
+  /** How long that takes on its present pods, as a share of the whole run on all pods: above 1 if it begins on fewer. */
+  readonly share: number;
+  /** It trained before, so its steps are measured. */
+  readonly hasTrained: boolean;
+}
+
+const ALL: WorkLeft = { delayMs: 0, share: 1, hasTrained: false };
 
 /** Milliseconds, at the latest; undefined: not known. A job that has trained is measured, so its end is known. */
 function latestEndOf(
   { runMs, predicted }: QueueJob,
   nowMs: number,
-  { delayMs, share }: { readonly delayMs: number; readonly share: number },
+  { delayMs, share, hasTrained }: WorkLeft,
 ): number | undefined {
   if (predicted === undefined) return undefined;
-  return nowMs + delayMs + share * (share < 1 ? runMs : predicted.latestMs);
+  return nowMs + delayMs + share * (hasTrained ? runMs : predicted.latestMs);
 }
 
 /** Whether a promise to a job of that priority does not bind this one. */

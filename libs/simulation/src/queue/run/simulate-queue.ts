@@ -179,7 +179,8 @@ class Run {
     const workMs = left ?? job.runMs;
     const delayMs = left === undefined ? 0 : RESTART_MS;
     const pace = job.pods / (this.#podsOf.get(job.uid) ?? job.pods);
-    this.#auditor.started(started, nowMs, { delayMs, share: workMs / job.runMs / pace });
+    const hasTrained = workMs < job.runMs;
+    this.#auditor.started(started, nowMs, { delayMs, share: workMs / job.runMs / pace, hasTrained });
     this.#auditor.observeAfterStart(this.#question.rule.promisesOf(), { by: job, nowMs });
     if (this.#startMs.has(job.uid)) this.#waitingAgain -= 1;
     else this.#startMs.set(job.uid, nowMs);
