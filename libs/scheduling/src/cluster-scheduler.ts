@@ -302,8 +302,8 @@ export class ClusterScheduler {
   }
 
   /**
-   * Offers the GPUs that have become free. Returns the jobs to reconcile, in the order of their turn; jobs that need more than is free are not
-   * among them. Until the next offer, or for ten seconds, all other jobs keep their refusals.
+   * Offers the GPUs that have become free. Returns the jobs to reconcile, in the order of their turn; jobs that need more than is free, or that others
+   * with the same request come before, are not among them. Until the next offer, or for ten seconds, all other jobs keep their refusals.
    */
   offer(waitsFor: 'gpus' | 'nodes'): readonly TrainingJob[] {
     this.#held.refresh();
@@ -313,7 +313,7 @@ export class ClusterScheduler {
     const may = this.#refusals.offer(waiting, this.#view.monotonicMs(), (uid) => this.#usesOf(uid));
     const others =
       waitsFor === 'gpus' ? [] : jobs.filter((job) => isWaitingForNodes(job) && !isWaitingForCapacity(job));
-    return this.#inTurn([...may, ...others]).map(({ job }) => job);
+    return this.#refusals.firstOf(this.#inTurn([...may, ...others]).map(({ job }) => job));
   }
 
   #inTurn(jobs: readonly TrainingJob[]): readonly WaitingJob[] {

@@ -138,6 +138,19 @@ describe('a request that was refused', () => {
     expect(refusals.isOfferVain(nowMs)).toBe(want);
   });
 
+  it('is offered to as many jobs of a namespace as fit, and to eight more, in the order of their turn', () => {
+    const { free, refusals } = refusedWith(8, 8);
+    const jobs = Array.from({ length: 40 }, (_, index) => ({
+      metadata: { uid: `job-${index}`, namespace: index % 2 === 0 ? 'one' : 'other' },
+    }));
+    for (const { metadata } of jobs) refusals.standing({ uid: metadata.uid, request }, 0);
+    free.reservationEnded();
+    const inTurn = [...refusals.offer(jobs, 0)].reverse();
+    expect(refusals.firstOf(inTurn).map(({ metadata }) => metadata.uid)).toEqual(
+      inTurn.slice(0, 18).map(({ metadata }) => metadata.uid),
+    );
+  });
+
   it('leaves nothing of a job behind that is gone', () => {
     const { refusals } = refusedWith(8, 0);
     const before = refusals.size;

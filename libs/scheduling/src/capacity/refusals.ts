@@ -15,6 +15,9 @@ const LONGEST_MS = 1_800_000;
 /** Requests that are kept. If one is dropped too early, it is searched once more, with the same result. */
 const MAX_REQUESTS = 4_096;
 
+/** Jobs that are woken beyond as many as fit. */
+const MORE_THAN_FIT = 8;
+
 interface RecordedRefusal {
   readonly refusal: PlacementRefusal;
   readonly atMs: number;
@@ -66,8 +69,8 @@ export class Refusals {
   /** The same by key: thousands of jobs may wait with a few different requests. */
   readonly #kinds = new Map<string, Kind>();
   #offeredAtMs = -Infinity;
-  /** UIDs of the jobs in the last offer, and how often free GPUs had increased by then. */
-  #offered: { readonly to: ReadonlySet<string>; readonly rises: number } = { to: new Set(), rises: 0 };
+  /** The jobs in the last offer by UID, with what is equal for those that would find the same nodes; and how often free GPUs had increased by then. */
+  #offered: { readonly to: ReadonlyMap<string, string>; readonly rises: number } = { to: new Map(), rises: 0 };
 
   constructor(parts: RefusalsParts) {
     this.#parts = parts;
@@ -112,14 +115,35 @@ export class Refusals {
       fits.set(key, known);
       return known;
     };
+    const to = new Map<string, string>();
     const may = jobs.filter(({ metadata: { uid } }) => {
       const asked = this.#asked.get(uid);
-      if (asked === undefined) return true;
-      const turn = { nowMs, isOffered: true, offeredRises };
-      return mayFit(asked) && this.#standing(asked, { ...turn, uses: usesOf(uid) }) === undefined;
+      const uses = asked !== undefined && mayFit(asked) ? usesOf(uid) : '';
+      const turn = { nowMs, isOffered: true, offeredRises, uses };
+      const isOffered = asked === undefined || (mayFit(asked) && this.#standing(asked, turn) === undefined);
+      if (isOffered) to.set(uid, asked === undefined ? uid : `${asked.key}${uses}`);
+      return isOffered;
     });
-    this.#offered = { to: new Set(may.map(({ metadata }) => metadata.uid)), rises: offeredRises };
+    this.#offered = { to, rises: offeredRises };
     return may;
+  }
+
+  /**
+   * Of jobs of the last offer in the order of their turn, those that can find nodes by count, and a few more for those that do not take them. Of thousands
+   * with the same request, only the first find any. Each namespace is counted by itself, because what keeps its jobs from starting may keep all of them.
+   */
+  firstOf<Job extends { readonly metadata: { readonly uid: string; readonly namespace?: string } }>(
+    inTurn: readonly Job[],
+  ): readonly Job[] {
+    const counts = new Map<string, number>();
+    return inTurn.filter(({ metadata: { uid, namespace = '' } }) => {
+      const [group, asked] = [this.#offered.to.get(uid), this.#asked.get(uid)];
+      if (group === undefined || asked === undefined) return true;
+      const before = counts.get(`${namespace} ${group}`) ?? 0;
+      counts.set(`${namespace} ${group}`, before + 1);
+      const { request } = asked;
+      return before < MORE_THAN_FIT + this.#parts.freeFor(request).total / worldSize(request.layout);
+    });
   }
 
   /** Records that no nodes were found for that request. */
