@@ -11,6 +11,7 @@ export const SCRIPTS = {
     test: 'every test; -- --unit NAME for the unit tests of one place, -- --watch NAME to run them again on each change',
     generate: 'write again what is generated: custom resources, GraphQL schema, reference pages',
     'docs:commands': 'write the output of the commands that pages show',
+    'docs:site': 'build the documentation as a site with search, into dist/docs-site; -- --serve; -- --help',
     'docs:picture': 'draw the picture of README.md from recorded answers of the API, after npm run build',
     format: 'format every file',
     lint: 'rules, import borders and format, without changing anything',

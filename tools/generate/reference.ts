@@ -24,6 +24,7 @@ export function generateReference(): ReadonlyMap<string, string> {
     ['docs/reference/generated/exit-codes.md', exitCodesPage()],
     ['docs/reference/generated/incidents.md', incidentsPage()],
     ['docs/reference/generated/rank-environment.md', rankEnvironmentPage()],
+    ['docs/reference/generated/troubleshooting.md', troubleshootingPage()],
   ]);
 }
 
@@ -73,6 +74,29 @@ function crashClassesPage(): string {
     const shown = says.map((text) => `\`${text}\``).join(', ');
     lines.push(`| \`${name}\` | ${blame} | ${meaning} | ${advice} | ${shown} |`);
   }
+  return `${lines.join('\n')}\n`;
+}
+
+/** The same classes by what a person sees first: a line. */
+function troubleshootingPage(): string {
+  const rows = LOG_PATTERNS.flatMap((pattern) => {
+    const { meaning, advice } = CRASH_CLASSES[pattern.class];
+    return pattern.says.map((line) => ({ line, row: `| \`${line}\` | ${meaning} | ${advice} |` }));
+  }).sort((one, other) => one.line.localeCompare(other.line, 'en'));
+  const lines = [
+    GENERATED.replace('api-types', 'api-types and libs/health'),
+    '# Troubleshooting by message',
+    '',
+    'After this page you know what a line in the log of a rank means, and what to do about it. `*` matches anything.',
+    '',
+    'Coxswain reads these lines itself: `coxswain get JOB` and the page of the job name the cause of a failure ([crash classes](crash-classes.md)). For other words that you',
+    'see, look up a [reason of a condition](conditions.md), an [Event](events.md), an [exit code](exit-codes.md) or an [incident](incidents.md). If a gang waits,',
+    '[see why](../../tasks/see-why-a-gang-waits.md).',
+    '',
+    '| Line in the log | What happened | What to do |',
+    '|---|---|---|',
+    ...rows.map(({ row }) => row),
+  ];
   return `${lines.join('\n')}\n`;
 }
 
