@@ -103,11 +103,7 @@ export class ClusterSchedulerRule implements QueueRule {
     for (const { metadata } of offered) this.#reconcile(metadata.uid, ports);
     for (const uid of this.#submitted) this.#reconcile(uid, ports);
     this.#submitted.clear();
-    for (const uid of this.#shrinking) {
-      const full = this.#submittedAs.get(uid);
-      if (full !== undefined && !this.#startedMs.has(uid)) this.#resize(full);
-    }
-    this.#shrinking.clear();
+    this.#waitInFull(ports);
     this.#startSmaller(ports);
     this.#grow(ports);
     this.#makeRoom(ports);
@@ -137,6 +133,19 @@ export class ClusterSchedulerRule implements QueueRule {
     const placement = ports.measure(() => this.#place(job));
     if (placement === undefined) return this.#wait(uid, ports);
     this.#start(job, placement, ports);
+  }
+
+  /** Jobs that were to go on with fewer pods and found no room ask for all of them again. What is promised to them changes by this, and by no start of others. */
+  #waitInFull(ports: PassPorts): void {
+    for (const uid of this.#shrinking) {
+      const full = this.#submittedAs.get(uid);
+      if (full === undefined || this.#startedMs.has(uid)) continue;
+      this.#resize(full);
+      this.#reconcile(uid, ports);
+      this.#derivePromises(ports);
+      ports.promised();
+    }
+    this.#shrinking.clear();
   }
 
   /** Elastic jobs that have found no room for a while start on half of their pods, or on half of that, as the operator plans them again. */
