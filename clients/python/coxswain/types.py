@@ -333,7 +333,9 @@ class Attempt(TypedDict):
     firstStep: NotRequired[AttemptFirstStep]
     """The first reported step, and its time. Absent: none yet, or recorded by an earlier release."""
     lastStepAt: NotRequired[str]
-    """When progress was written last, at most 15 s after the newest step; recorded with the end."""
+    """When the operator received the newest step, or wrote progress last; recorded with the end."""
+    clock: NotRequired[RunClock]
+    """Marks that launchers and hooks reported, recorded with the first step, with progress and with a failure. Absent: none was reported, or recorded by an earlier release."""
     judgement: NotRequired[FailureJudgement]
     """For a failure: its class, the rule that held, and the resulting action. Absent: recorded by an earlier release."""
     origin: NotRequired[FailureOrigin]
@@ -1145,7 +1147,9 @@ class EndedIncarnation(TypedDict):
     firstStep: NotRequired[EndedIncarnationFirstStep]
     """The first reported step, and its time. Absent: none yet, or recorded by an earlier release."""
     lastStepAt: NotRequired[str]
-    """When progress was written last, at most 15 s after the newest step; recorded with the end."""
+    """When the operator received the newest step, or wrote progress last; recorded with the end."""
+    clock: NotRequired[RunClock]
+    """Marks that launchers and hooks reported, recorded with the first step, with progress and with a failure. Absent: none was reported, or recorded by an earlier release."""
     resumedFrom: NotRequired[EndedIncarnationResumedFrom]
     """Checkpoint that it started from. Absent: from scratch."""
     judgement: NotRequired[FailureJudgement]
@@ -1904,8 +1908,12 @@ class JobGoodput(TypedDict):
     """Oldest first."""
     recoveries: NotRequired[list[JobRecovery]]
     """From failures to the next steps, oldest first. Absent: from an earlier release."""
+    restartPhases: NotRequired[list[RestartPhaseTotal]]
+    """The time of all restarts, also of those that recoveries leaves out, by phase: every phase, in their order. Parts of the recovery, initialisation and checkpointRestore shares, and no category of their own. Absent: from an earlier release."""
     secondsPerSave: NotRequired[float | None]
     """How long a save stopped the ranks, on average: time between steps at which checkpoints were saved. Null or absent: none was saved between reported steps, or the saves took less than these reports can show."""
+    saveStops: NotRequired[list[JobSaveStop]]
+    """How long ranks stood still for each of the newest saves, oldest first: at most eight of an incarnation. Absent: from an earlier release."""
     recommendedSaves: NotRequired[RecommendedSaves | None]
     """The interval between saves that costs least; applied only with checkpoint.interval Auto. Null or absent: no save was measured."""
     attemptsLeftOut: int
@@ -2066,18 +2074,10 @@ class JobRecovery(TypedDict):
     """0: from scratch."""
     lastStep: int | None
     """Of the ranks that failed. Null: they took none."""
-    noticing: float | None
-    """Seconds from the last step before the failure until it was recorded. Null: not known."""
-    waiting: float | None
-    """Seconds from the record until nodes were found. 0: the ranks started again in their pods."""
-    starting: float | None
-    """Seconds until every rank had been started: pods, images, preflight."""
-    loading: float | None
-    """Seconds until the checkpoint was loaded, with the start of the program and its imports. Null: none was loaded, or it was not reported."""
-    stepping: float | None
-    """Seconds until the first new step was reported: rendezvous, compilation, the step itself."""
+    phases: list[RestartPhaseTime]
+    """Every phase, in their order. The known ones add up to the total."""
     total: float | None
-    """Seconds from the record of the failure to the first new step. Null: there was none."""
+    """Seconds from the last step before the failure to the first new step; if there was no step before, from the failure. Null: there was no new step."""
 
 
 class JobRendering(TypedDict):
@@ -2104,6 +2104,17 @@ JobResumeInput = TypedDict(
         "from": "NotRequired[str]",
     },
 )
+
+
+class JobSaveStop(TypedDict):
+    epoch: int
+    """Attempt that saved."""
+    incarnation: int
+    """Incarnation of that attempt."""
+    step: int
+    """Step of the save."""
+    seconds: float
+    """How much longer the step after the save took than steps without a save."""
 
 
 class JobStacks(TypedDict):
@@ -3736,6 +3747,24 @@ class ResourcesSpecInput(TypedDict):
     """Placement of a gang that no network island can hold. Never: the job waits. Pipeline: pipeline stages may be in several islands of one NIC class, if these islands can reach each other; other groups stay in one island. Sockets: any islands, with every rank on TCP sockets, which costs most of the speed between nodes. Absent: Never."""
 
 
+class RestartPhaseTime(TypedDict):
+    phase: Literal["detecting", "deciding", "reaping", "placing", "starting", "importing", "meeting", "loading", "stepping"]
+    """Each phase begins where the last known one before it ends."""
+    seconds: float | None
+    """Null: not known, or not over yet. The time of a phase that is not known is in the next known one."""
+
+
+class RestartPhaseTotal(TypedDict):
+    phase: Literal["detecting", "deciding", "reaping", "placing", "starting", "importing", "meeting", "loading", "stepping"]
+    """Each phase begins where the last known one before it ends."""
+    restarts: int
+    """Restarts that have come to their first step, if the phase is known."""
+    seconds: float
+    """Of these restarts, in all."""
+    gpuSeconds: float
+    """GPU-seconds that were held meanwhile. While nodes are sought none are."""
+
+
 class RestartPolicy(TypedDict):
     maxRestarts: int
     """Failures that may be answered with a new attempt or incarnation; lost nodes, lost port races and failures of the environment are not charged."""
@@ -3784,6 +3813,23 @@ class RuledOut(TypedDict):
     """Message for one of these combinations, near the best layout if there is one."""
 
 
+class RunClock(TypedDict):
+    reapedAt: NotRequired[str]
+    """When every process of the incarnation before was gone. Absent: the first incarnation of its pods, or not reported."""
+    startedAt: NotRequired[str]
+    """When the process of every rank had been started."""
+    importedAt: NotRequired[str]
+    """When every rank had imported PyTorch. Absent: no hook reported it for all ranks."""
+    metAt: NotRequired[str]
+    """When every rank had initialised its process group (rendezvous). Absent: no hook reported it for all ranks."""
+    loadedAt: NotRequired[str]
+    """When every rank had loaded the checkpoint. Absent: none was loaded, or neither the engine nor the hook reported it for all ranks."""
+    failedAt: NotRequired[str]
+    """When a launcher first saw that a rank had failed. Absent: no launcher did, as after the loss of a node."""
+    saves: NotRequired[list[SaveStop]]
+    """How long ranks stood still for each of the newest saves, oldest first. Absent: none was measured."""
+
+
 class RuntimeRef(TypedDict):
     kind: Literal["ClusterTrainingRuntime", "TrainingRuntime"]
     """TrainingRuntime: a runtime in the namespace of the job."""
@@ -3796,6 +3842,13 @@ class RuntimeRefInput(TypedDict):
     """TrainingRuntime: a runtime in the namespace of the job."""
     name: str
     """Name of the runtime."""
+
+
+class SaveStop(TypedDict):
+    step: int
+    """Step of the save."""
+    ms: int
+    """How much longer the step after the save took than steps without a save, in milliseconds. 0: no longer."""
 
 
 class ScratchSpec(TypedDict):

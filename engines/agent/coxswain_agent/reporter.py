@@ -143,6 +143,10 @@ class Reporter:
             fact['processGroups'] = process_groups
         self._put(fact)
 
+    def marks(self, ages_ms: Mapping[str, float | None]) -> None:
+        """How far the rank has come: `imported`, `met`, `loaded` and how long ago in milliseconds; None: passed, and not seen when."""
+        self._put({'kind': 'marks', **ages_ms})
+
     def trained(self, facts: Mapping[str, Any]) -> None:
         """What is really trained on this rank; the README beside this package has the fields."""
         self._put({'kind': 'trained', **facts})

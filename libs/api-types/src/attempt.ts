@@ -10,6 +10,7 @@ import { ForClaim } from './job-claim.ts';
 import { FailureOrigin, MAX_CAUSE_LINE_CHARACTERS, MAX_CAUSE_LINES } from './job-failure.ts';
 import { AttemptPreflight, Fingerprint } from './preflight.ts';
 import { AttemptTrained } from './trained-facts.ts';
+import { RunClock } from './run-clock.ts';
 import { counter, milliseconds, timestamp } from './status-fields.ts';
 
 /** How an attempt ended. */
@@ -126,7 +127,10 @@ const runMarks = {
     .describe('The first reported step, and its time. Absent: none yet, or recorded by an earlier release.'),
   lastStepAt: timestamp
     .optional()
-    .describe('When progress was written last, at most 15 s after the newest step; recorded with the end.'),
+    .describe('When the operator received the newest step, or wrote progress last; recorded with the end.'),
+  clock: RunClock.optional().describe(
+    'Marks that launchers and hooks reported, recorded with the first step, with progress and with a failure. Absent: none was reported, or recorded by an earlier release.',
+  ),
 };
 
 /** An incarnation that failed and was followed by another one in the same pods. */

@@ -41,13 +41,13 @@ const RECOVERY = {
   failedAt: '2026-01-01T00:00:00Z',
   resumedFromStep: 0,
   lastStep: null,
-  noticing: null,
-  waiting: 0,
-  starting: 1.5,
-  loading: null,
-  stepping: null,
+  phases: [
+    { phase: 'detecting', seconds: null },
+    { phase: 'placing', seconds: 0 },
+  ],
   total: null,
 };
+const SAVE_STOP = { epoch: 2, incarnation: 1, step: 20, seconds: 1.5 };
 const GOODPUT = {
   asOf: AT,
   gpuSeconds: 10,
@@ -183,6 +183,7 @@ const tables: readonly (readonly [string, z.ZodType, unknown, readonly Bound[]])
       ['spans', 'at most 400', listOf(400, SPAN), listOf(401, SPAN)],
       ['secondsPerSave', 'at least 0, or null', null, -1],
       ['recoveries', 'at most 50', listOf(50, RECOVERY), listOf(51, RECOVERY)],
+      ['saveStops', 'at most 50', listOf(50, SAVE_STOP), listOf(51, SAVE_STOP)],
       ['spans.0.spent', 'a category, or a wait', 'suspended', 'resting'],
     ],
   ],

@@ -68,9 +68,50 @@ export const MAX_GOODPUT_SPANS = 400;
 /** Most recoveries of a report: the newest. */
 export const MAX_RECOVERIES = 50;
 
-const phase = seconds.nullable();
+/**
+ * Phases of a restart, in their order: each is the time until what it names was over. The home of their names; docs/reference/goodput.md describes how each is
+ * measured.
+ */
+export const RESTART_PHASES = {
+  detecting: 'From the last step before the failure until a launcher saw that a rank had failed.',
+  deciding: 'Until the operator had recorded the failure, and what it does about it.',
+  reaping: 'Until every process of the failed ranks was gone.',
+  placing: 'Until nodes were found for the next gang. 0: the ranks start again in their pods.',
+  starting: 'Until the process of every rank was started: the pause before a restart, pods, images, preflight.',
+  importing: 'Until every rank had imported PyTorch.',
+  meeting: 'Until every rank had initialised its process group (rendezvous), with what the program does before that.',
+  loading: 'Until every rank had loaded the checkpoint.',
+  stepping: 'Until the first new step was complete: what is left of the start, compilation, the step itself.',
+} as const;
+/** Phase of a restart. */
+export type RestartPhase = keyof typeof RESTART_PHASES;
+const phaseName = z
+  .enum(Object.keys(RESTART_PHASES) as [RestartPhase, ...RestartPhase[]])
+  .describe('Each phase begins where the last known one before it ends.');
 
-/** How long a job took from a failure to its next step. The phases that are known follow each other, and none is counted twice. */
+/** Seconds of one phase of a restart. */
+export const RestartPhaseTime = z
+  .object({
+    phase: phaseName,
+    seconds: seconds
+      .nullable()
+      .describe('Null: not known, or not over yet. The time of a phase that is not known is in the next known one.'),
+  })
+  .meta({ id: 'RestartPhaseTime' });
+export type RestartPhaseTime = z.infer<typeof RestartPhaseTime>;
+
+/** What all restarts of a job spent in one phase. */
+export const RestartPhaseTotal = z
+  .object({
+    phase: phaseName,
+    restarts: counter.describe('Restarts that have come to their first step, if the phase is known.'),
+    seconds: seconds.describe('Of these restarts, in all.'),
+    gpuSeconds: seconds.describe('GPU-seconds that were held meanwhile. While nodes are sought none are.'),
+  })
+  .meta({ id: 'RestartPhaseTotal' });
+export type RestartPhaseTotal = z.infer<typeof RestartPhaseTotal>;
+
+/** How long a job took from the last step before a failure to its next step. The phases follow each other, and none is counted twice. */
 export const JobRecovery = z
   .object({
     epoch: counter.describe('Attempt that took the place of the failed ranks.'),
@@ -78,21 +119,42 @@ export const JobRecovery = z
     failedAt: timestamp.describe('When the failure was recorded and the restart decided.'),
     resumedFromStep: counter.describe('0: from scratch.'),
     lastStep: counter.nullable().describe('Of the ranks that failed. Null: they took none.'),
-    noticing: phase.describe('Seconds from the last step before the failure until it was recorded. Null: not known.'),
-    waiting: phase.describe(
-      'Seconds from the record until nodes were found. 0: the ranks started again in their pods.',
-    ),
-    starting: phase.describe('Seconds until every rank had been started: pods, images, preflight.'),
-    loading: phase.describe(
-      'Seconds until the checkpoint was loaded, with the start of the program and its imports. Null: none was loaded, or it was not reported.',
-    ),
-    stepping: phase.describe(
-      'Seconds until the first new step was reported: rendezvous, compilation, the step itself.',
-    ),
-    total: phase.describe('Seconds from the record of the failure to the first new step. Null: there was none.'),
+    phases: z.array(RestartPhaseTime).describe('Every phase, in their order. The known ones add up to the total.'),
+    total: seconds
+      .nullable()
+      .describe(
+        'Seconds from the last step before the failure to the first new step; if there was no step before, from the failure. Null: there was no new step.',
+      ),
   })
   .meta({ id: 'JobRecovery' });
 export type JobRecovery = z.infer<typeof JobRecovery>;
+
+/** `9.4 s: detecting 0.1 s, ..., stepping 1.2 s; not known: loading`, of a restart that has come to its first step. */
+export function formatRestart({ phases, total }: JobRecovery, formatSeconds: (seconds: number) => string): string {
+  const known = phases.flatMap(({ phase, seconds: spent }) =>
+    spent === null ? [] : [`${phase} ${formatSeconds(spent)}`],
+  );
+  const unknown = phases.flatMap(({ phase, seconds: spent }) => (spent === null ? [phase] : []));
+  const rest = total === null ? 'not over' : 'not known';
+  return [
+    `${total === null ? 'no new step yet' : formatSeconds(total)}: ${known.join(', ')}`,
+    ...(unknown.length === 0 ? [] : [`${rest}: ${unknown.join(', ')}`]),
+  ].join('; ');
+}
+
+/** Most saves of a report: the newest. */
+export const MAX_JOB_SAVE_STOPS = 50;
+
+/** How long ranks stood still for one save. */
+export const JobSaveStop = z
+  .object({
+    epoch: counter.describe('Attempt that saved.'),
+    incarnation: counter.describe('Incarnation of that attempt.'),
+    step: counter.describe('Step of the save.'),
+    seconds: seconds.describe('How much longer the step after the save took than steps without a save.'),
+  })
+  .meta({ id: 'JobSaveStop' });
+export type JobSaveStop = z.infer<typeof JobSaveStop>;
 
 /** How often a job should save, from what was measured of it. */
 export const RecommendedSaves = z
@@ -140,10 +202,24 @@ export const JobGoodput = z
       .max(MAX_RECOVERIES)
       .optional()
       .describe('From failures to the next steps, oldest first. Absent: from an earlier release.'),
-    secondsPerSave: phase
+    restartPhases: z
+      .array(RestartPhaseTotal)
+      .optional()
+      .describe(
+        'The time of all restarts, also of those that recoveries leaves out, by phase: every phase, in their order. Parts of the recovery, initialisation and checkpointRestore shares, and no category of their own. Absent: from an earlier release.',
+      ),
+    secondsPerSave: seconds
+      .nullable()
       .optional()
       .describe(
         'How long a save stopped the ranks, on average: time between steps at which checkpoints were saved. Null or absent: none was saved between reported steps, or the saves took less than these reports can show.',
+      ),
+    saveStops: z
+      .array(JobSaveStop)
+      .max(MAX_JOB_SAVE_STOPS)
+      .optional()
+      .describe(
+        'How long ranks stood still for each of the newest saves, oldest first: at most eight of an incarnation. Absent: from an earlier release.',
       ),
     recommendedSaves: RecommendedSaves.nullable()
       .optional()

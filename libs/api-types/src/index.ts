@@ -65,7 +65,8 @@ export {
   nameOfRun,
   MAX_HELD_CHANGES,
 } from './attempt.ts';
-export { formatRecommendedSaves, type RecommendedSaves } from './goodput.ts';
+export { MAX_SAVE_STOPS, PodMarks, RUN_MARKS, RunClock, type RunMark, type SaveStop } from './run-clock.ts';
+export { formatRecommendedSaves, formatRestart, type JobSaveStop, type RecommendedSaves } from './goodput.ts';
 export { type AttemptRestore, describeRestore, MAX_NOT_KEPT, MAX_NOT_KEPT_CHARACTERS } from './attempt-restore.ts';
 export { DisruptionNoticeRule, MAX_NOTICE_RULES } from './disruption-notice.ts';
 export { AVOIDED_NODE_REASONS, AvoidedNode, MAX_AVOIDED_NODES } from './avoided-node.ts';
@@ -80,7 +81,12 @@ export {
   JobGoodput,
   JobRecovery,
   MAX_GOODPUT_SPANS,
+  MAX_JOB_SAVE_STOPS,
   MAX_RECOVERIES,
+  RESTART_PHASES,
+  type RestartPhase,
+  type RestartPhaseTime,
+  type RestartPhaseTotal,
 } from './goodput.ts';
 export {
   Incident,
@@ -299,6 +305,7 @@ export {
   LISTENS_TO_CONTENTS,
   LISTENS_TO_BACKGROUND_SAVES,
   LISTENS_TO_BROKEN_SAVES,
+  LISTENS_TO_MARKS,
   LISTENS_TO_PROGRESS,
   LISTENS_TO_NOT_FINITE,
   LISTENS_TO_STOP,

@@ -23,6 +23,7 @@ import {
   LISTENS_TO_COLLECTIVES,
   LISTENS_TO_PROCESSES,
   LISTENS_TO_WATERMARKS,
+  LISTENS_TO_MARKS,
   REPLICA_URL_HEADER,
   REPORT_PATH,
   SERIES_PATH,
@@ -71,6 +72,7 @@ describe('a name that other programs know', () => {
     ['announcement of values that are not finite', LISTENS_TO_NOT_FINITE, 'notFinite'],
     ['announcement of processes', LISTENS_TO_PROCESSES, 'processes'],
     ['announcement of collectives', LISTENS_TO_COLLECTIVES, 'collectives'],
+    ['announcement of marks', LISTENS_TO_MARKS, 'marks'],
   ])('the %s is %s', (_what, name, want) => {
     expect(name).toBe(want);
   });

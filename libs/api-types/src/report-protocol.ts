@@ -9,6 +9,7 @@ import { EXIT_CODES, type ExitKind } from './exit-codes.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { PreflightReport } from './preflight.ts';
 import { RANK_RANGES } from './rank-ranges.ts';
+import { PodMarks } from './run-clock.ts';
 import { ProcessGroup, RankWatermarks } from './rank-watermarks.ts';
 import { PodStacks } from './stacks.ts';
 import { TrainedFacts } from './trained-facts.ts';
@@ -237,6 +238,8 @@ export const LISTENS_TO_PROGRESS = 'progress';
 export const LISTENS_TO_BACKGROUND_SAVES = 'backgroundSaves';
 /** The same of `brokenSaves` of a heartbeat. */
 export const LISTENS_TO_BROKEN_SAVES = 'brokenSaves';
+/** The same of `marks` of a heartbeat and of `reaped`. */
+export const LISTENS_TO_MARKS = 'marks';
 /** All of them, as this release's operator announces them. */
 export const LISTENED_PARTS = [
   LISTENS_TO_WATERMARKS,
@@ -248,6 +251,7 @@ export const LISTENED_PARTS = [
   LISTENS_TO_PROGRESS,
   LISTENS_TO_BACKGROUND_SAVES,
   LISTENS_TO_BROKEN_SAVES,
+  LISTENS_TO_MARKS,
 ] as const;
 /** Of the ranks of one pod. */
 export const MAX_GROUPS_PER_HEARTBEAT = 256;
@@ -298,6 +302,8 @@ export const LauncherMessage = z.discriminatedUnion('kind', [
     processGroups: z.array(ProcessGroup).max(MAX_GROUPS_PER_HEARTBEAT).optional(),
     /** Of the incarnation. Only for an operator that reads them. */
     brokenSaves: z.array(BrokenSave).max(MAX_BROKEN_SAVES).optional(),
+    /** Of the incarnation that the message names. Only for an operator that reads them. */
+    marks: PodMarks.optional(),
   }),
   z.strictObject({ ...envelope, kind: z.literal('step'), report: StepReport }),
   /** Only from a launcher that received a `pace`. */
@@ -322,7 +328,13 @@ export const LauncherMessage = z.discriminatedUnion('kind', [
    * The ranks of the incarnation that the envelope names are gone, down to the last process. With a cause where one of them failed by itself;
    * without where they were ended by order. Sent once for each, and again on every reconnection while the state is `reaped`.
    */
-  z.strictObject({ ...envelope, kind: z.literal('reaped'), cause: TerminationCause.optional() }),
+  z.strictObject({
+    ...envelope,
+    kind: z.literal('reaped'),
+    cause: TerminationCause.optional(),
+    /** Only for an operator that reads them. */
+    marks: PodMarks.optional(),
+  }),
   z.strictObject({ ...envelope, kind: z.literal('ended'), cause: TerminationCause }),
 ]);
 export type LauncherMessage = z.infer<typeof LauncherMessage>;

@@ -28,6 +28,7 @@ const INCARNATION = {
   origin: {},
 };
 const SAVE = { request: 1, incarnation: 1, askedAt: AT, afterStep: 20, why: 'XID 79', suspicions: ['xid'] };
+const STOP = { step: 20, ms: 5 };
 const CHECKPOINT = {
   jobName: 'a',
   jobUid: 'u',
@@ -67,6 +68,7 @@ const tables: readonly (readonly [string, z.ZodType, unknown, readonly Bound[]])
       ['incarnations', 'at most 8', listOf(8, INCARNATION), listOf(9, INCARNATION)],
       ['resumedFrom', 'a checkpoint and its step', { checkpoint: 'c', step: 1, path: 'p' }, 'c'],
       ['firstStep', 'a step and its time', { step: 1, at: AT }, 1],
+      ['clock.saves', 'at most 8', listOf(8, STOP), listOf(9, STOP)],
       ['saves', 'at most 512 characters', letters(512), letters(513)],
       ['answer', 'a restart or none', 'Restart', 'Retry'],
       ['judgement', 'one with a rule', JUDGEMENT, 'nodes'],

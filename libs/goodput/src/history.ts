@@ -1,6 +1,6 @@
 /** The history from which the goodput of a job is computed. */
 
-import type { GoodputCategory } from '@coxswain/api-types';
+import type { GoodputCategory, JobSaveStop, RunMark } from '@coxswain/api-types';
 import type { SaveCost } from './save-cost.ts';
 
 /** Categories of recovery, by what the failure is blamed on. */
@@ -16,6 +16,8 @@ export interface RunHistory {
   readonly runningMs: Moment;
   /** When its checkpoint had been loaded. */
   readonly restoredMs: Moment;
+  /** Marks of its phase clock that are known. */
+  readonly marks: Readonly<Partial<Record<RunMark, number>>>;
   /** When its first and its last step were reported. */
   readonly firstStepMs: Moment;
   readonly lastStepMs: Moment;
@@ -69,6 +71,8 @@ export interface JobHistory {
   /** The time of the observation, also after the end of the job. */
   readonly observedMs: number;
   readonly isFinished: boolean;
+  /** How long ranks stood still for each of the newest saves, oldest first. */
+  readonly saveStops: readonly JobSaveStop[];
   /** Oldest first. */
   readonly attempts: readonly AttemptHistory[];
 }

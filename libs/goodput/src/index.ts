@@ -1,5 +1,7 @@
 /** Goodput: where each GPU-second of a job went. */
 export { type GpuTime, gpuTimeOf } from './gpu-time.ts';
 export { jobGoodput } from './job-goodput.ts';
+export { finishedRestart, newestRestart } from './newest-restart.ts';
 export { msPerSave, saveCostOf, totalSaveCost } from './save-cost.ts';
+export { newSaveStops } from './save-stops.ts';
 export { type RecordedJob, recordedHistory, runKey } from './recorded-history.ts';

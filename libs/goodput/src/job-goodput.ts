@@ -9,7 +9,7 @@ import {
 import type { JobHistory } from './history.ts';
 import { gpuMsOf } from './gpu-time.ts';
 import { ledgerOf, type Span } from './ledger.ts';
-import { recoveriesOf, secondsPerSave } from './recoveries.ts';
+import { recoveriesOf, restartPhaseTotals, secondsPerSave } from './recoveries.ts';
 
 /** The goodput of a job as the API answers it. `attemptsLeftOut`: how many older attempts the history lacks. */
 export function jobGoodput(history: JobHistory, attemptsLeftOut: number): JobGoodput {
@@ -37,7 +37,9 @@ export function jobGoodput(history: JobHistory, attemptsLeftOut: number): JobGoo
       ...span,
     })),
     recoveries: [...recoveriesOf(history)],
+    restartPhases: [...restartPhaseTotals(history)],
     secondsPerSave: secondsPerSave(history),
+    saveStops: [...history.saveStops],
     attemptsLeftOut,
   };
 }

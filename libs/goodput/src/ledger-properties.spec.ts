@@ -9,12 +9,14 @@ const S = 1_000;
 
 /* Any history at all: moments anywhere or nowhere, in any order; attempts that overlap; steps and times that cannot be. */
 const moment = fc.option(fc.integer({ min: -1e6, max: 1e7 }), { nil: undefined });
+const when = fc.integer({ min: -1e6, max: 1e7 });
 const step = fc.option(fc.integer({ min: 0, max: 1e6 }), { nil: undefined });
 const ledger = fc.option(fc.oneof(fc.double({ min: -1e3, max: 1e9 }), fc.constant(Number.NaN)), { nil: undefined });
 const run = fc.record<RunHistory>({
   incarnation: fc.integer({ min: 1, max: 9 }),
   runningMs: moment,
   restoredMs: moment,
+  marks: fc.record({ failed: when, reaped: when, met: when }, { requiredKeys: [] }),
   firstStepMs: moment,
   lastStepMs: moment,
   firstStep: step,
@@ -52,6 +54,7 @@ const job = fc
     /** An ended job is observed later. */
     laterMs: fc.integer({ min: 0, max: 1e7 }),
     isFinished: fc.boolean(),
+    saveStops: fc.constant([]),
     attempts: fc.array(attempt, { maxLength: 6 }),
   })
   .map(({ laterMs, ...of }): JobHistory => ({ ...of, observedMs: of.asOfMs + (of.isFinished ? laterMs : 0) }));

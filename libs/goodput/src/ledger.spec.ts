@@ -12,6 +12,7 @@ function aRun(overrides: Partial<RunHistory> = {}): RunHistory {
     incarnation: 1,
     runningMs: 10 * S,
     restoredMs: undefined,
+    marks: {},
     firstStepMs: 20 * S,
     lastStepMs: 120 * S,
     firstStep: 1,
@@ -45,7 +46,7 @@ function anAttempt(runs: readonly RunHistory[], overrides: Partial<AttemptHistor
 
 function aJob(attempts: readonly AttemptHistory[], overrides: Partial<JobHistory> = {}): JobHistory {
   const asOfMs = overrides.asOfMs ?? 1_000 * S;
-  return { createdMs: 0, asOfMs, observedMs: asOfMs, isFinished: true, attempts, ...overrides };
+  return { createdMs: 0, asOfMs, observedMs: asOfMs, isFinished: true, saveStops: [], attempts, ...overrides };
 }
 
 /** Seconds of wall time of every run together, without the categories that have none. */

@@ -1,8 +1,15 @@
 /** Reads the history of a job from its records. */
-import type { Attempt, EndedIncarnation, TrainingJobStatus } from '@coxswain/api-types';
+import {
+  type Attempt,
+  type EndedIncarnation,
+  RUN_MARKS,
+  type RunClock,
+  type TrainingJobStatus,
+} from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import type { AttemptHistory, HeldBeyondEnd, JobHistory, RecoveryCategory, RunHistory } from './history.ts';
 import { saveCostOf } from './save-cost.ts';
+import { saveStopsOf } from './save-stops.ts';
 import { slowMsOf, type StepCost } from './slow-cost.ts';
 
 /** What is recorded about a job. A time that cannot be parsed counts as unknown. */
@@ -40,6 +47,7 @@ export function recordedHistory(job: RecordedJob): JobHistory {
     asOfMs: finishedMs === undefined ? job.now.getTime() : Math.max(finishedMs, lastEndMs ?? finishedMs),
     observedMs: job.now.getTime(),
     isFinished: finishedMs !== undefined,
+    saveStops: saveStopsOf(attempts),
     attempts: attempts.map((attempt, index) =>
       attemptHistory(attempt, { job, isNewest: index === attempts.length - 1 }),
     ),
@@ -128,7 +136,7 @@ function slowOf(run: RecordedRun, epoch: number, { stepMsByEpoch, stepCosts }: R
 
 type RecordedRun = Pick<
   EndedIncarnation,
-  'runningAt' | 'restoredAt' | 'firstStep' | 'lastStep' | 'lastStepAt' | 'resumedFrom'
+  'runningAt' | 'restoredAt' | 'clock' | 'firstStep' | 'lastStep' | 'lastStepAt' | 'resumedFrom'
 > & { readonly incarnation?: number | undefined };
 
 function marksOf(
@@ -138,12 +146,22 @@ function marksOf(
     incarnation: run.incarnation ?? 1,
     runningMs: momentOf(run.runningAt),
     restoredMs: momentOf(run.restoredAt),
+    marks: marksOfClock(run.clock ?? {}),
     firstStepMs: momentOf(run.firstStep?.at),
     lastStepMs: momentOf(run.lastStepAt),
     firstStep: run.firstStep?.step,
     lastStep: run.lastStep,
     resumedFromStep: run.resumedFrom?.step ?? 0,
   };
+}
+
+function marksOfClock(clock: RunClock): RunHistory['marks'] {
+  return Object.fromEntries(
+    RUN_MARKS.flatMap((mark) => {
+      const moment = momentOf(clock[`${mark}At`]);
+      return moment === undefined ? [] : [[mark, moment]];
+    }),
+  );
 }
 
 function endOf({ outcome, stage, reason }: Attempt): RunHistory['end'] {

@@ -1,6 +1,7 @@
-import type { JobRecovery } from '@coxswain/api-types';
+import { type JobRecovery, RESTART_PHASES } from '@coxswain/api-types';
+import fc from 'fast-check';
 import type { AttemptHistory, JobHistory, RunHistory } from './history.ts';
-import { recoveriesOf, secondsPerSave } from './recoveries.ts';
+import { recoveriesOf, restartPhaseTotals, secondsPerSave } from './recoveries.ts';
 
 const S = 1_000;
 
@@ -10,6 +11,7 @@ function failedRun(overrides: Partial<RunHistory> = {}): RunHistory {
     incarnation: 1,
     runningMs: 10 * S,
     restoredMs: undefined,
+    marks: {},
     firstStepMs: 20 * S,
     lastStepMs: 100 * S,
     firstStep: 1,
@@ -57,23 +59,35 @@ function attempt(epoch: number, runs: readonly RunHistory[], overrides: Partial<
 }
 
 function job(...attempts: readonly AttemptHistory[]): JobHistory {
-  return { createdMs: 0, asOfMs: 1_000 * S, observedMs: 1_000 * S, isFinished: false, attempts };
+  return { createdMs: 0, asOfMs: 1_000 * S, observedMs: 1_000 * S, isFinished: false, saveStops: [], attempts };
 }
 
-/** The phases in one line: noticing, waiting, starting, loading, stepping = total. */
-function inOneLine({ noticing, waiting, starting, loading, stepping, total }: JobRecovery): string {
-  const words = [noticing, waiting, starting, loading, stepping].map((seconds) => seconds ?? '-');
-  return `${words.join(' ')} = ${total ?? '-'}`;
+/** Seconds of the phases in one line, from detecting to stepping = total. */
+function inOneLine({ phases, total }: JobRecovery): string {
+  return `${phases.map(({ seconds }) => seconds ?? '-').join(' ')} = ${total ?? '-'}`;
 }
 
 const elsewhere = (run: Partial<RunHistory> = {}): AttemptHistory =>
   attempt(2, [nextRun(run)], { heldFromMs: 145 * S });
+/** The failure was seen at 128 s, and the gang was gone at 140 s. */
+const seen = (run: Partial<RunHistory> = {}): AttemptHistory =>
+  attempt(1, [failedRun({ marks: { failed: 128 * S }, ...run })], { heldToMs: 140 * S });
+const hooked = { started: 158 * S, imported: 170 * S, met: 180 * S, loaded: 195 * S };
 
-describe('from a failure to the next step', () => {
+describe('from the last step before a failure to the next one', () => {
   it.each<[string, JobHistory, readonly string[]]>([
     ['a job that never failed has none', job(attempt(1, [nextRun()])), []],
     ['a suspended job has none', job(attempt(1, [failedRun({ end: 'stopped' })]), elsewhere()), []],
-    ['a new gang: it waits for nodes', job(attempt(1, [failedRun()]), elsewhere()), ['30 15 15 40 15 = 85']],
+    [
+      'a new gang of which every mark is known',
+      job(seen(), elsewhere({ marks: hooked })),
+      ['28 2 10 5 13 12 10 15 20 = 115'],
+    ],
+    [
+      'a new gang of which launchers and hooks reported nothing: its time is in the phases that are known',
+      job(attempt(1, [failedRun()]), elsewhere()),
+      ['- 30 - 15 15 - - 40 15 = 115'],
+    ],
     [
       'a gang whose first runs are not recorded: what followed the failure is not known',
       job(attempt(1, [failedRun()]), attempt(2, [nextRun({ incarnation: 17 })], { lacksRuns: true })),
@@ -81,32 +95,77 @@ describe('from a failure to the next step', () => {
     ],
     [
       'ranks that start again in their pods wait for no nodes',
+      job(
+        attempt(1, [
+          failedRun({ marks: { failed: 128 * S } }),
+          nextRun({ incarnation: 2, marks: { ...hooked, reaped: 133 * S } }),
+        ]),
+      ),
+      ['28 2 3 0 25 12 10 15 20 = 115'],
+    ],
+    [
+      'ranks in their pods of which nothing was reported',
       job(attempt(1, [failedRun(), nextRun({ incarnation: 2 })])),
-      ['30 0 30 40 15 = 85'],
+      ['- 30 - 0 30 - - 40 15 = 115'],
     ],
     [
       'a run that loads nothing',
       job(attempt(1, [failedRun()]), elsewhere({ restoredMs: undefined })),
-      ['30 15 15 - 55 = 85'],
+      ['- 30 - 15 15 - - - 55 = 115'],
     ],
     [
       'a run that has no step yet',
-      job(attempt(1, [failedRun()]), elsewhere({ restoredMs: undefined, firstStepMs: undefined })),
-      ['30 15 15 - - = -'],
+      job(seen(), elsewhere({ restoredMs: undefined, firstStepMs: undefined, marks: { started: 158 * S } })),
+      ['28 2 10 5 13 - - - - = -'],
     ],
     [
-      'a run that failed before its first step',
-      job(attempt(1, [failedRun({ firstStepMs: undefined, lastStepMs: undefined, lastStep: undefined })]), elsewhere()),
-      ['- 15 15 40 15 = 85'],
+      'a run that failed before its first step begins with its failure',
+      job(seen({ firstStepMs: undefined, lastStepMs: undefined, lastStep: undefined }), elsewhere({ marks: hooked })),
+      ['- 2 10 5 13 12 10 15 20 = 87'],
     ],
     [
-      'a clock that was set back',
-      job(attempt(1, [failedRun()]), elsewhere({ runningMs: 90 * S })),
-      ['30 15 0 55 15 = 85'],
+      'a clock that was set back moves a border',
+      job(seen(), elsewhere({ marks: { ...hooked, started: 90 * S, loaded: 999 * S } })),
+      ['28 2 10 5 0 25 10 35 0 = 115'],
     ],
     ['a failure without a time is left out', job(attempt(1, [failedRun({ endedMs: undefined })]), elsewhere()), []],
   ])('%s', (_name, history, expected) => {
     expect(recoveriesOf(history).map(inOneLine)).toEqual(expected);
+  });
+
+  it('phases add up to the total, whatever is known and however clocks step', () => {
+    const step = fc.integer({ min: 0, max: 400 * S });
+    const moment = fc.option(step, { nil: undefined });
+    const marks = fc.record(
+      { reaped: step, started: step, imported: step, met: step, loaded: step, failed: step },
+      { requiredKeys: [] },
+    );
+    const times = fc.record({ runningMs: moment, restoredMs: moment, lastStepMs: moment, marks });
+    const ends = fc.record({ heldFromMs: moment, heldToMs: moment, isInPods: fc.boolean() });
+    fc.assert(
+      fc.property(times, times, ends, step, (before, after, { heldFromMs, heldToMs, isInPods }, firstStepMs) => {
+        const [failed, next] = [failedRun(before), nextRun({ ...after, firstStepMs })];
+        const history = isInPods
+          ? job(attempt(1, [failed, next]))
+          : job(attempt(1, [failed], { heldToMs }), attempt(2, [next], { heldFromMs }));
+        const [{ phases = [], total = null } = {}] = recoveriesOf(history);
+        const sum = phases.reduce((ms, { seconds }) => ms + Math.round((seconds ?? 0) * S), 0);
+        expect(sum).toBe(Math.round((total ?? NaN) * S));
+        expect(phases.every(({ seconds }) => seconds === null || seconds >= 0)).toBe(true);
+      }),
+    );
+  });
+
+  it('all restarts together cost what each of them did, and hold the GPUs of the gang that is there', () => {
+    const two = job(seen(), elsewhere({ marks: hooked, end: 'failed', endedMs: 300 * S, lastStepMs: 290 * S }), {
+      ...attempt(3, [nextRun({ runningMs: 310 * S, restoredMs: undefined, firstStepMs: undefined })]),
+      heldFromMs: 305 * S,
+    });
+    const of = (phase: string): object | undefined => restartPhaseTotals(two).find((one) => one.phase === phase);
+    expect(restartPhaseTotals(two).map(({ phase }) => phase)).toEqual(Object.keys(RESTART_PHASES));
+    expect(of('importing')).toEqual({ phase: 'importing', restarts: 1, seconds: 12, gpuSeconds: 48 });
+    expect(of('placing')).toEqual({ phase: 'placing', restarts: 1, seconds: 5, gpuSeconds: 0 });
+    expect(of('deciding')).toEqual({ phase: 'deciding', restarts: 1, seconds: 2, gpuSeconds: 8 });
   });
 
   it('says which run followed, from which step, and what was reached before', () => {

@@ -35,6 +35,7 @@ export type {
   Verdict,
   RuntimeAnswer,
 } from './observation/observed.ts';
+export type { ObservedMarks } from './observation/observed-marks.ts';
 export type { Hearing } from './observation/hearing.ts';
 export type { Answer, Call, FailureCause } from './perform/calls.ts';
 export type { JobEffects, JobView, NodeSearches } from './perform/job-view.ts';

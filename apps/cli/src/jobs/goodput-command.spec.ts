@@ -1,4 +1,10 @@
-import { GOODPUT_CATEGORIES, type GoodputCategory, type JobGoodput } from '@coxswain/api-types';
+import {
+  GOODPUT_CATEGORIES,
+  type GoodputCategory,
+  type JobGoodput,
+  RESTART_PHASES,
+  type RestartPhase,
+} from '@coxswain/api-types';
 import { aJob } from '@coxswain/api-types/testing';
 import { runCommand } from '../testing/run-command.ts';
 
@@ -24,6 +30,10 @@ function aGoodput(shares: Partial<Record<GoodputCategory, number>>, overrides: P
     ...overrides,
   };
 }
+
+const PHASES = Object.keys(RESTART_PHASES) as readonly RestartPhase[];
+const phasesOf = (...seconds: readonly (number | null)[]) =>
+  PHASES.map((phase, index) => ({ phase, seconds: seconds[index] ?? null }));
 
 async function shown(goodput: JobGoodput, argv = 'goodput tiny-gpt'): Promise<string> {
   const { code, out, err } = await runCommand(argv, {
@@ -58,11 +68,7 @@ Wall time: GPUs held for 4 min 10 s, waited for 30.0 s.`);
         failedAt: '2026-01-09T11:00:00.000Z',
         resumedFromStep: 80,
         lastStep: 97,
-        noticing: 5,
-        waiting: 2,
-        starting: 15,
-        loading: 40,
-        stepping: 3.5,
+        phases: phasesOf(5, 0.5, 2, 0, 15, null, 9.5, 25, 3.5),
         total: 60.5,
       },
       {
@@ -71,11 +77,7 @@ Wall time: GPUs held for 4 min 10 s, waited for 30.0 s.`);
         failedAt: '2026-01-09T11:30:00.000Z',
         resumedFromStep: 0,
         lastStep: null,
-        noticing: null,
-        waiting: 0,
-        starting: 1,
-        loading: null,
-        stepping: null,
+        phases: phasesOf(null, 0, 1, 0, 1, null, null, null, null),
         total: null,
       },
     ];
@@ -83,14 +85,25 @@ Wall time: GPUs held for 4 min 10 s, waited for 30.0 s.`);
       ...{ everySteps: 60, everySeconds: 1_200, secondsPerSave: 1.25, saves: 4 },
       ...{ secondsToFailure: 36_000, failures: 2 },
     };
-    const out = await shown(aGoodput({ productive: 1 }, { recoveries, secondsPerSave: 1.25, recommendedSaves }));
-    expect(out.split('\n').slice(-6)).toEqual([
+    const saveStops = [{ epoch: 2, incarnation: 1, step: 90, seconds: 1.5 }];
+    const restartPhases = [
+      { phase: 'detecting' as const, restarts: 1, seconds: 5, gpuSeconds: 20 },
+      { phase: 'importing' as const, restarts: 0, seconds: 0, gpuSeconds: 0 },
+    ];
+    const recovered = { recoveries, secondsPerSave: 1.25, recommendedSaves, saveStops, restartPhases };
+    const out = await shown(aGoodput({ productive: 1 }, recovered));
+    expect(out.split('\n').slice(-11)).toEqual([
       'On average, a save stopped the ranks for 1.3 s.',
       'Recommended: save every 60 steps (about 20 min 0 s): a save stops the ranks for 1.3 s (4 measured), and a failure is expected every 10 h 0 min (2 of its own, beside a published rate).',
-      'From each failure to the next step:',
-      '  RUN  LAST STEP  FROM STEP  NOTICED  NODES  RANKS   LOADED  STEPPED  IN ALL',
-      '  2.1  97         80         5.0 s    2.0 s  15.0 s  40.0 s  3.5 s    1 min 0 s',
-      '  2.2  -          0          -        0 ms   1.0 s   -       -        -',
+      'The newest saves stopped the ranks for: step 90 1.5 s.',
+      'From the last step before each failure to the next one:',
+      '  RUN  LAST STEP  FROM STEP  DETECTING  DECIDING  REAPING  PLACING  STARTING  IMPORTING  MEETING  LOADING  STEPPING  TOTAL',
+      '  2.1  97         80         5.0 s      500 ms    2.0 s    0 ms     15.0 s    ?          9.5 s    25.0 s   3.5 s     1 min 0 s',
+      '  2.2  -          0          -          0 ms      1.0 s    0 ms     1.0 s     -          -        -        -         -',
+      '?: not known; its time is in the next known phase.',
+      'All restarts, by phase:',
+      '  PHASE      RESTARTS  TIME   GPU TIME',
+      '  detecting  1         5.0 s  20.0 s',
     ]);
   });
 

@@ -4,6 +4,7 @@ import {
   type JobGoodput,
   type JobRecovery,
   nameOfRun,
+  RESTART_PHASES,
 } from '@coxswain/api-types';
 import { formatDuration } from '@coxswain/units';
 import type { Command } from 'commander';
@@ -25,6 +26,8 @@ export function addGoodputCommand(program: Command, session: Session): void {
 const BAR_COLUMNS = 30;
 /** `-o json` has the rest. */
 const SHOWN_RECOVERIES = 10;
+const SHOWN_STOPS = 8;
+const PHASES = Object.keys(RESTART_PHASES);
 
 function goodputText(name: string, goodput: JobGoodput): string {
   const waits = waitSentence(goodput);
@@ -45,7 +48,9 @@ function goodputText(name: string, goodput: JobGoodput): string {
     ...waits,
     ...saveSentence(goodput),
     ...recommendationSentence(goodput),
+    ...stopLines(goodput),
     ...recoveryLines(goodput),
+    ...phaseLines(goodput),
     ...leftOut(goodput),
   ].join('\n');
 }
@@ -78,26 +83,57 @@ function recoveryLines({ recoveries = [] }: JobGoodput): readonly string[] {
   const shown = recoveries.slice(-SHOWN_RECOVERIES);
   return [
     shown.length === recoveries.length
-      ? 'From each failure to the next step:'
-      : `From each of the ${shown.length} newest failures to the next step:`,
+      ? 'From the last step before each failure to the next one:'
+      : `From the last step before each of the ${shown.length} newest failures to the next one:`,
     columns([
-      ['  RUN', 'LAST STEP', 'FROM STEP', 'NOTICED', 'NODES', 'RANKS', 'LOADED', 'STEPPED', 'IN ALL'],
+      ['  RUN', 'LAST STEP', 'FROM STEP', ...PHASES.map((phase) => phase.toUpperCase()), 'TOTAL'],
       ...shown.map(recoveryRow),
     ]),
+    ...(shown.some(hasUnknown) ? ['?: not known; its time is in the next known phase.'] : []),
   ];
 }
 
-function recoveryRow(recovery: JobRecovery): readonly string[] {
-  const { epoch, incarnation, lastStep, resumedFromStep, noticing, waiting, starting, loading, stepping, total } =
-    recovery;
+function recoveryRow({ epoch, incarnation, lastStep, resumedFromStep, phases, total }: JobRecovery): readonly string[] {
+  const textOf = (seconds: number | null, absent: string): string =>
+    seconds === null ? absent : formatDuration(seconds * 1000);
   return [
     `  ${nameOfRun(epoch, incarnation)}`,
     `${lastStep ?? '-'}`,
     `${resumedFromStep}`,
-    ...[noticing, waiting, starting, loading, stepping, total].map((spent) =>
-      spent === null ? '-' : formatDuration(spent * 1000),
-    ),
+    ...phases.map(({ seconds }) => textOf(seconds, total === null ? '-' : '?')),
+    textOf(total, '-'),
   ];
+}
+
+function hasUnknown({ phases, total }: JobRecovery): boolean {
+  return total !== null && phases.some(({ seconds }) => seconds === null);
+}
+
+/** What all restarts cost, phase by phase. */
+function phaseLines({ restartPhases = [] }: JobGoodput): readonly string[] {
+  const known = restartPhases.filter(({ restarts }) => restarts > 0);
+  if (known.length === 0) return [];
+  return [
+    'All restarts, by phase:',
+    columns([
+      ['  PHASE', 'RESTARTS', 'TIME', 'GPU TIME'],
+      ...known.map(({ phase, restarts, seconds, gpuSeconds }) => [
+        `  ${phase}`,
+        `${restarts}`,
+        formatDuration(seconds * 1000),
+        formatDuration(gpuSeconds * 1000),
+      ]),
+    ]),
+  ];
+}
+
+/** How long ranks stood still for each of the newest saves. */
+function stopLines({ saveStops = [] }: JobGoodput): readonly string[] {
+  if (saveStops.length === 0) return [];
+  const stops = saveStops
+    .slice(-SHOWN_STOPS)
+    .map(({ step, seconds }) => `step ${step} ${formatDuration(seconds * 1000)}`);
+  return [`The newest saves stopped the ranks for: ${stops.join(', ')}.`];
 }
 
 function leftOut({ attemptsLeftOut }: JobGoodput): readonly string[] {

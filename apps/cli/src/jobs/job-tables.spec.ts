@@ -24,6 +24,17 @@ describe('the details of a job', () => {
   });
 });
 
+it('a job that restarted shows how long its newest restart took, phase by phase', () => {
+  const at = (seconds: number): string => `2026-01-01T00:00:${seconds}Z`;
+  const ended = { incarnation: 1, endedAt: at(20), reason: 'EngineFailed', charged: true, lastStepAt: at(19) } as const;
+  const clock = { failedAt: at(19), startedAt: at(22), importedAt: at(30), metAt: at(31), loadedAt: at(32) };
+  const restarted = anAttempt({ incarnation: 2, incarnations: [ended], clock, firstStep: { step: 8, at: at(33) } });
+  const lines = jobDetails(aJob({ attempts: [restarted] }), NOW).split('\n');
+  expect(lines.find((line) => line.startsWith('Restart:'))?.replace(/^Restart:\s+/, '')).toBe(
+    '1.2 after 14.0 s: deciding 1.0 s, placing 0 ms, starting 2.0 s, importing 8.0 s, meeting 1.0 s, loading 1.0 s, stepping 1.0 s; not known: detecting, reaping',
+  );
+});
+
 describe('a job that waits for GPUs', () => {
   it.each<[number | null, string | undefined]>([
     [null, undefined],

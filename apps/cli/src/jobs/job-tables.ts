@@ -7,6 +7,7 @@ import {
   formatExit,
   formatFailureLine,
   formatPlaceOfFailure,
+  formatRestart,
   nameOfRun,
   type Job,
   type JobEvent,
@@ -14,6 +15,7 @@ import {
   type JobSummary,
   type StepTime,
 } from '@coxswain/api-types';
+import { newestRestart } from '@coxswain/goodput';
 import { formatLayout } from '@coxswain/layout';
 import { formatBytes, formatCount, formatDuration } from '@coxswain/units';
 import { type FittedColumn, fittedTable } from '../output/fitted-table.ts';
@@ -85,6 +87,7 @@ export function jobDetails(job: Job, now: Date): string {
       `${nameOfRun(job.epoch, job.attempts.at(-1)?.incarnation)}, ${job.restarts.charged} of ${job.spec.restartPolicy.maxRestarts} restarts used`,
     ],
     ...restoreFacts(job),
+    ...restartFacts(job),
     ['Checkpoint', job.checkpoint === null ? 'none yet' : `step ${job.checkpoint.step} (${job.checkpoint.name})`],
   ];
   // A job that does not run has no time left: status keeps the last estimate.
@@ -113,6 +116,14 @@ function restoreFacts({ attempts }: Job): (readonly [string, string])[] {
   const { restore } = attempts.at(-1) ?? {};
   const text = restore === undefined ? '' : describeRestore(restore);
   return text === '' ? [] : [['Restore', text]];
+}
+
+/** From the last step before the newest failure to the first one after it, phase by phase. */
+function restartFacts({ attempts }: Job): (readonly [string, string])[] {
+  const restart = newestRestart(attempts);
+  if (restart === undefined) return [];
+  const time = formatRestart(restart, (seconds) => formatDuration(seconds * 1000));
+  return [['Restart', `${nameOfRun(restart.epoch, restart.incarnation)} after ${time}`]];
 }
 
 /** A row for each incarnation of the attempt: `1.1` and `1.2` if the ranks restarted in the same pods, else `1`. */

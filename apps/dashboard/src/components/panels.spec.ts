@@ -1,5 +1,13 @@
 /** Panels of a job and of the fabric: states of reading, failing and nothing, and what they show of their data. */
-import type { Attempt, Job, JobGoodput, RankMap as Ranks, WhoAmI } from '@coxswain/api-types';
+import {
+  type Attempt,
+  type Job,
+  type JobGoodput,
+  type RankMap as Ranks,
+  RESTART_PHASES,
+  type RestartPhase,
+  type WhoAmI,
+} from '@coxswain/api-types';
 import { aJob, anAttempt, anIncident, aRankPlace } from '@coxswain/api-types/testing';
 import { createElement } from 'react';
 import { nodesOf, treeOf } from '../fabric/fabric-tree.ts';
@@ -139,11 +147,10 @@ describe('the life of a job', () => {
     failedAt: '2026-01-01T00:01:00Z',
     resumedFromStep: 80,
     lastStep: 97,
-    noticing: 5,
-    waiting: 2,
-    starting: 15,
-    loading: null,
-    stepping: 43.5,
+    phases: (Object.keys(RESTART_PHASES) as RestartPhase[]).map((phase, index) => ({
+      phase,
+      seconds: [5, null, 2, 0, 10, 20, null, 3.5, 20][index] ?? null,
+    })),
     total: 60.5,
   };
   const incident = { ...anIncident({ noticedAt: '2026-01-01T00:00:50Z' }), jobId: 'j', job: 'a', project: null };
@@ -168,12 +175,20 @@ describe('the life of a job', () => {
       'productive 75.0 % 5 min 0 s of GPU time checkpoint save 25.0 % 1 min 40 s of GPU time waiting 20.0 s without GPUs',
     ],
     [
-      'has what passed from each failure to the next step, the newest first',
+      'has a bar and a sentence for each restart, the newest first',
       panel({
         goodput: { ...goodput, recoveries: [recovery, { ...recovery, incarnation: 2, total: null }] },
         incidents: [],
       }),
-      'In all 2.2 97 80 5.0 s 2.0 s 15.0 s – 43.5 s – 2.1 97 80 5.0 s 2.0 s 15.0 s – 43.5 s 1 min 0 s',
+      '2.2 no new step yet: detecting 5.0 s, reaping 2.0 s, placing 0 ms, starting 10.0 s, importing 20.0 s, loading 3.5 s, stepping 20.0 s; not over: deciding, meeting 2.1 1 min 0 s: detecting 5.0 s, reaping 2.0 s, placing 0 ms, starting 10.0 s, importing 20.0 s, loading 3.5 s, stepping 20.0 s; not known: deciding, meeting detecting reaping starting importing loading stepping',
+    ],
+    [
+      'says how long each of the newest saves held the ranks up',
+      panel({
+        goodput: { ...goodput, saveStops: [{ epoch: 1, incarnation: 1, step: 90, seconds: 1.5 }] },
+        incidents: [],
+      }),
+      'The newest saves stopped the ranks for: step 90 1.5 s.',
     ],
     [
       'says how long a save holds the ranks up',

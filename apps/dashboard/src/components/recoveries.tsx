@@ -1,60 +1,63 @@
-import { type JobGoodput, type JobRecovery, nameOfRun } from '@coxswain/api-types';
+import { type JobGoodput, RESTART_PHASES } from '@coxswain/api-types';
 import { formatDuration } from '@coxswain/units';
 import type { ReactNode } from 'react';
+import { phasesOf, restartBarsOf } from '../job/restart-bar.ts';
 
-/** What passed from each failure to the next step, newest first, and how long ranks stand still for a save. */
+const SHOWN_STOPS = 8;
+
+/** What passed from the last step before each failure to the next step, a bar per restart, newest first; and how long ranks stand still for a save. */
 export function Recoveries({
-  goodput: { recoveries = [], secondsPerSave },
+  goodput: { recoveries = [], saveStops = [], secondsPerSave },
 }: {
-  readonly goodput: Pick<JobGoodput, 'recoveries' | 'secondsPerSave'>;
+  readonly goodput: Pick<JobGoodput, 'recoveries' | 'saveStops' | 'secondsPerSave'>;
 }): ReactNode {
+  const bars = restartBarsOf(recoveries);
   return (
     <>
       {typeof secondsPerSave === 'number' && <p>On average, a save stops the ranks for {timeOf(secondsPerSave)}.</p>}
-      {recoveries.length > 0 && (
+      {saveStops.length > 0 && (
+        <p>
+          The newest saves stopped the ranks for:{' '}
+          {saveStops
+            .slice(-SHOWN_STOPS)
+            .map(({ step, seconds }) => `step ${step} ${timeOf(seconds)}`)
+            .join(', ')}
+          .
+        </p>
+      )}
+      {bars.length > 0 && (
         <details data-testid="recoveries">
           <summary>From each failure to the next step</summary>
-          <table>
-            <thead>
-              <tr>
-                {['Attempt', 'Last step', 'From step', 'Noticed', 'Nodes', 'Ranks', 'Loaded', 'Stepped', 'In all'].map(
-                  (name) => (
-                    <th key={name} className="number">
-                      {name}
-                    </th>
-                  ),
-                )}
-              </tr>
-            </thead>
-            <tbody>
-              {recoveries.toReversed().map((recovery) => (
-                <tr key={nameOfRun(recovery.epoch, recovery.incarnation)}>
-                  {cellsOf(recovery).map((text, index) => (
-                    <td key={index} className="number">
-                      {text}
-                    </td>
+          <ul className="restarts">
+            {bars.map(({ run, pieces, sentence }) => (
+              <li key={run}>
+                <strong>{run}</strong>
+                <div className="restart-bar" role="img" aria-label={`Restart ${run}: ${sentence}`}>
+                  {pieces.map(({ phase, left, width, label }) => (
+                    <span
+                      key={phase}
+                      className={`phase-${phase}`}
+                      style={{ left: `${left}%`, width: `${width}%` }}
+                      title={label}
+                    />
                   ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
+                </div>
+                <small>{sentence}</small>
+              </li>
+            ))}
+          </ul>
+          <ul className="life-legend">
+            {phasesOf(bars).map((phase) => (
+              <li key={phase} title={RESTART_PHASES[phase]}>
+                <span className={`swatch phase-${phase}`} aria-hidden="true" />
+                {phase}
+              </li>
+            ))}
+          </ul>
         </details>
       )}
     </>
   );
-}
-
-function cellsOf(recovery: JobRecovery): readonly string[] {
-  const { epoch, incarnation, lastStep, resumedFromStep } = recovery;
-  const { noticing, waiting, starting, loading, stepping, total } = recovery;
-  return [
-    nameOfRun(epoch, incarnation),
-    `${lastStep ?? '–'}`,
-    `${resumedFromStep}`,
-    ...[noticing, waiting, starting, loading, stepping, total].map((seconds) =>
-      seconds === null ? '–' : timeOf(seconds),
-    ),
-  ];
 }
 
 function timeOf(seconds: number): string {

@@ -18,6 +18,7 @@ const step = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 const number = z.number().min(-1e30).max(1e30).nullable().default(null);
 const { phase, phaseAgeMs, groups } = RankWatermark.shape;
 const durationMs = z.number().min(0).max(1e12);
+const age = durationMs.nullable().optional();
 
 /** One line that a hook writes to the launcher: a step, a save, a heartbeat, an answer to a request or a fault. */
 export const EngineFact = z.discriminatedUnion('kind', [
@@ -69,12 +70,16 @@ export const EngineFact = z.discriminatedUnion('kind', [
     processGroups: z.array(ProcessGroup).max(32).optional().catch(undefined),
   }),
   TrainedFacts.extend({ kind: z.literal('trained') }),
+  /** How far this rank has come since it started, as ages in milliseconds. Absent: not yet, or not known yet. null: it was passed, and not seen. */
+  z.object({ kind: z.literal('marks'), imported: age, met: age, loaded: age }),
   /** The current stack traces of the process, on request. */
   z.object({ kind: z.literal('stacks'), request: step, threads: z.array(ThreadStack).max(64) }),
   /** The hook's queue was full: so many facts are missing. */
   z.object({ kind: z.literal('reportsDropped'), count: step }),
 ]);
 export type EngineFact = z.infer<typeof EngineFact>;
+/** How far a rank has come, as ages in milliseconds. */
+export type MarksFact = Extract<EngineFact, { kind: 'marks' }>;
 /** The answer to a request for stack traces. */
 export type StacksFact = Extract<EngineFact, { kind: 'stacks' }>;
 /** Facts that are reported without a request. */

@@ -67,6 +67,8 @@ export interface GangOptions {
   readonly onFact: (rank: number, fact: EngineFact) => void;
   /** A line of a step that the engine printed. */
   readonly onStepLine?: (rank: number, line: StepLine) => void;
+  /** The first rank of this pod failed. */
+  readonly onFailure?: () => void;
   /** A rank has ended in good order, and others of this pod may still run. */
   readonly onRankEnd?: () => void;
   /** How long ranks that were killed may take to end; default 60 s. */
@@ -335,6 +337,7 @@ export class Gang {
 
   /** Ranks that SIGTERM ended after they were asked to stop did not fail; they only saved nothing. */
   #failure({ ranks, starter, name }: EngineProcess, failed: number | undefined, exit: RankExit): Verdict {
+    this.#options.onFailure?.();
     const { nodeName } = this.#options.settings;
     const rank = failed ?? (starter === undefined ? ranks[0] : undefined);
     const verdict =

@@ -68,25 +68,28 @@ describe('a launcher and its operator', () => {
   it.each([
     ['an operator that listens to them', true],
     ['one that does not', false],
-  ])('tell watermarks, and what is no finite number, to %s', async (_who, listens) => {
+  ])('tell watermarks, marks, and what is no finite number, to %s', async (_who, listens) => {
     const operator = await anOperator((message, connection, self) => {
       obliging(message, connection, self);
-      const parts = ['more', 'watermarks', 'notFinite'];
+      const parts = ['more', 'watermarks', 'notFinite', 'marks'];
       if (message.kind === 'hello' && listens) connection.send({ kind: 'listensTo', parts });
     });
     const group = { group: '0', operation: 'barrier', bytes: 0, enqueued: 2, started: 2, completed: 1, ageMs: 1 };
     const watermark = { phase: 'saving', phaseAgeMs: 1, groups: [group] };
     const beat = JSON.stringify({ kind: 'heartbeat', step: 9, watermark });
+    const far = JSON.stringify({ kind: 'marks', imported: 60_000, loaded: null });
     const launcher = await launch([operator.url], {
-      engine: `echo '${step(9, { notFinite: { loss: 'NaN' } })}' >&3; echo '${beat}' >&3; ${UNTIL_END}`,
+      engine: `echo '${far}' >&3; echo '${step(9, { notFinite: { loss: 'NaN' } })}' >&3; echo '${beat}' >&3; ${UNTIL_END}`,
     });
     const beats = (): boolean => operator.ofKind('heartbeat').some(({ ranks }) => ranks[0]?.step === 9);
     await eventually('the heartbeat and the step', () => beats() && operator.ofKind('step').length > 0);
     const [reported] = operator.ofKind('step');
     expect(reported?.report).toMatchObject({ step: 9, loss: null });
     expect(reported?.report.notFinite).toEqual(listens ? { loss: 'NaN' } : undefined);
-    const marks = operator.ofKind('heartbeat').at(-1)?.watermarks;
-    expect(marks?.map(({ rank, phase }) => [rank, phase])).toEqual(listens ? [[0, 'saving']] : undefined);
+    const last = operator.ofKind('heartbeat').at(-1);
+    expect(last?.watermarks?.map(({ rank, phase }) => [rank, phase])).toEqual(listens ? [[0, 'saving']] : undefined);
+    expect(Object.keys(last?.marks ?? {})).toEqual(listens ? ['started', 'imported'] : []);
+    if (listens) expect(last?.marks?.imported).toBeGreaterThanOrEqual(60_000);
     writeFileSync(launcher.path('end'), '');
     await launcher.exited;
     expect(operator.violations).toEqual([]);

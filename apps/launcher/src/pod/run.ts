@@ -109,6 +109,7 @@ export async function run({ settings, command, environment: allVariables }: RunO
       output: { secrets, onOutput: (from, stream, chunk) => kept.write(from, stream, chunk) },
       onFact: (rank, fact) =>
         fact.kind === 'stacks' ? stacks.receive(rank, fact) : reporter.facts.receive(rank, fact),
+      onFailure: () => reporter.failed(),
       onRankEnd: () => reporter.rankEnded(),
       onStepLine: (rank, line) => {
         ranks.silent?.stepPrinted();
@@ -226,6 +227,7 @@ async function runAssigned(life: Life, assignment: RankAssignment): Promise<Endi
       `Starting ranks ${assignment.ranks} of ${assignment.worldSize}, incarnation ${assignment.incarnation}; they meet at ${before.host}:${before.port}.`,
     );
     await gang.start(before);
+    reporter.started();
     ranks.silent = new SilentRanks({ silentRanks: () => gang.silentRanks, logLine });
     saves = life.watchSaves(assignment);
     forwardSignals(life, running, assignment);

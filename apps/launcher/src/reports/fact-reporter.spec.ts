@@ -1,5 +1,6 @@
 import type { SavedFact } from '../facts/engine-facts.ts';
 import { FactReporter } from './fact-reporter.ts';
+import { SaveStops } from './save-stops.ts';
 import { TrainingProgress } from './training-progress.ts';
 
 const SAVE: SavedFact = {
@@ -20,7 +21,7 @@ function savesAfter(act: (reporter: FactReporter) => void): readonly SavedFact[]
   progress.begin(0);
   for (const step of [1, 2, 3, 4, 5]) progress.note({ step, loss: null, tokens: null }, step);
   const savedCheckpoints = { receive: (fact: SavedFact) => void saves.push(fact) } as Parts['savedCheckpoints'];
-  act(new FactReporter({ steps: { progress }, savedCheckpoints } as Parts));
+  act(new FactReporter({ steps: { progress }, savedCheckpoints, stops: new SaveStops() } as Parts));
   return saves;
 }
 

@@ -3,6 +3,8 @@ import type { StepLine } from '../step-lines/step-line.ts';
 import type { HeartbeatReporter } from './heartbeat-reporter.ts';
 import type { Draft } from './pending-reports.ts';
 import type { RepeatedReports } from './repeated-reports.ts';
+import type { RunMarks } from './run-marks.ts';
+import type { SaveStops } from './save-stops.ts';
 import type { SavedCheckpointReporter } from './saved-checkpoint-reporter.ts';
 import type { StepReporter } from './step-reporter.ts';
 
@@ -10,6 +12,8 @@ interface FactReporterParts {
   readonly heartbeats: HeartbeatReporter;
   readonly steps: StepReporter;
   readonly savedCheckpoints: SavedCheckpointReporter;
+  readonly marks: RunMarks;
+  readonly stops: SaveStops;
   readonly repeated: RepeatedReports;
   readonly report: (draft: Draft) => void;
 }
@@ -37,19 +41,26 @@ export class FactReporter {
   }
 
   receive(rank: number, fact: ReportedFact): void {
-    const { heartbeats, steps, savedCheckpoints, report } = this.#parts;
+    const { heartbeats, steps, report } = this.#parts;
     switch (fact.kind) {
       case 'step':
         heartbeats.recordStep(rank, fact.step);
+        this.#noteStep(fact.step);
         steps.receive(rank, fact);
         return;
+      case 'marks':
+        this.#parts.marks.receive(rank, fact, performance.now());
+        // Before the first step, which is recorded with the marks that are known by then.
+        heartbeats.beat();
+        return;
       case 'resumed':
+        this.#parts.marks.load(rank, performance.now());
         // Every rank reports it; the gang resumed once.
         if (!this.#hasResumed) report({ kind: 'resumed', step: fact.step });
         this.#hasResumed = true;
         return;
       case 'checkpointSaved':
-        if (rank === 0) savedCheckpoints.receive(withPeriod(fact, steps.progress.periodSince(fact.step)));
+        if (rank === 0) this.#receiveSave(withPeriod(fact, steps.progress.periodSince(fact.step)));
         return;
       case 'heartbeat':
         heartbeats.receive(rank, fact);
@@ -68,13 +79,26 @@ export class FactReporter {
 
   /** The launcher found a save of the engine. */
   receiveFound(fact: SavedFact): void {
-    this.#parts.savedCheckpoints.receive(fact);
+    this.#receiveSave(fact);
   }
 
   /** The engine printed a line about a step. */
   receiveLine(rank: number, line: StepLine): void {
-    if (line.step !== null) this.#parts.heartbeats.recordStep(rank, line.step);
+    if (line.step !== null) {
+      this.#parts.heartbeats.recordStep(rank, line.step);
+      this.#noteStep(line.step);
+    }
     this.#parts.steps.receiveLine(rank, line);
+  }
+
+  /** How long a save stopped the ranks is reported at once: while steps are reported there are no other heartbeats. */
+  #noteStep(step: number): void {
+    if (this.#parts.stops.noteStep(step, performance.now())) this.#parts.heartbeats.beat();
+  }
+
+  #receiveSave(fact: SavedFact): void {
+    if (this.#parts.stops.noteSave(fact.step)) this.#parts.heartbeats.beat();
+    this.#parts.savedCheckpoints.receive(fact);
   }
 
   /** The first rank speaks for the pod: its ranks run the same program. */

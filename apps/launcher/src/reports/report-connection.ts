@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   LISTENS_TO_BACKGROUND_SAVES,
+  LISTENS_TO_MARKS,
   LISTENS_TO_CONTENTS,
   LISTENS_TO_PROGRESS,
   LISTENS_TO_NOT_FINITE,
@@ -12,6 +13,7 @@ import {
   REPORT_PATH,
   UNREACHABLE_LEADER_HEADER,
   type LauncherMessage,
+  type PodMarks,
   type PodStacks,
   type SavedCheckpoint,
   type StepReport,
@@ -59,6 +61,8 @@ export interface ReportConnectionOptions {
   /** First message of every connection. */
   readonly hello: Draft;
   readonly envelope: () => Pick<LauncherMessage, 'podUid' | 'epoch' | 'rendezvous' | 'state' | 'incarnation'>;
+  /** The marks that the ranks have passed, as ages in milliseconds: they are as of the moment when a message is sent. */
+  readonly marks: () => PodMarks;
   readonly onWelcome: () => void;
   /** The operator has announced which optional parts of messages it reads. */
   readonly onListens: () => void;
@@ -149,6 +153,8 @@ export class ReportConnection {
   /** Removes optional parts that the connected operator does not read: a report may be sent to another operator than it was made for. */
   #readable(draft: Draft): Draft {
     if (draft.kind === 'checkpointSaved') return { ...draft, checkpoint: this.#readableSave(draft.checkpoint) };
+    if (draft.kind === 'heartbeat' || draft.kind === 'reaped')
+      return this.listensTo(LISTENS_TO_MARKS) ? { ...draft, marks: this.#options.marks() } : draft;
     if (this.listensTo(LISTENS_TO_NOT_FINITE)) return draft;
     const plain = ({ notFinite: _, ...report }: StepReport): StepReport => report;
     if (draft.kind === 'step') return { ...draft, report: plain(draft.report) };

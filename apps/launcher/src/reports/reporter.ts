@@ -8,6 +8,7 @@ import {
   LISTENS_TO_WATERMARKS,
   MAX_RANKS_PER_POD,
   parseRanks,
+  type PodMarks,
   type RankAssignment,
   type RankProcess,
   type SavedCheckpoint,
@@ -27,6 +28,8 @@ import { OrderReceiver, type OrderReceiverOptions } from './order-receiver.ts';
 import { PendingReports, type Draft } from './pending-reports.ts';
 import { PreflightReporter } from './preflight-reporter.ts';
 import { RepeatedReports } from './repeated-reports.ts';
+import { RunMarks } from './run-marks.ts';
+import { SaveStops } from './save-stops.ts';
 import { ReportConnection, type ReportConnectionOptions } from './report-connection.ts';
 import { type LastVerifications, SavedCheckpointReporter } from './saved-checkpoint-reporter.ts';
 import { StepReporter } from './step-reporter.ts';
@@ -57,6 +60,8 @@ export class Reporter {
   readonly #incarnations = new IncarnationTracker();
   readonly #pending = new PendingReports();
   readonly #repeated = new RepeatedReports();
+  readonly #marks = new RunMarks();
+  readonly #stops = new SaveStops();
   readonly #connection: ReportConnection;
   readonly #heartbeats: HeartbeatReporter;
   readonly #steps: StepReporter;
@@ -106,6 +111,8 @@ export class Reporter {
       heartbeats: this.#heartbeats,
       steps: this.#steps,
       savedCheckpoints: this.#savedCheckpoints,
+      marks: this.#marks,
+      stops: this.#stops,
       repeated: this.#repeated,
       report,
     });
@@ -163,11 +170,25 @@ export class Reporter {
     this.#repeated.forget('reaped', 'trained');
     this.#pending.forgetReaped();
     this.#heartbeats.begin();
-    this.#steps.begin(parseRanks(assignment.ranks, MAX_RANKS_PER_POD).length, assignment.resume?.step ?? 0);
+    const rankCount = parseRanks(assignment.ranks, MAX_RANKS_PER_POD).length;
+    this.#marks.begin(rankCount);
+    this.#stops.begin();
+    this.#steps.begin(rankCount, assignment.resume?.step ?? 0);
     this.#savedCheckpoints.begin();
     this.facts.begin();
     this.#rendezvous = undefined;
     this.#heartbeats.beat();
+  }
+
+  /** The process of every rank of this pod was started. */
+  started(): void {
+    this.#marks.start(performance.now());
+    this.#heartbeats.beat();
+  }
+
+  /** A rank has failed, and the launcher ends the others. */
+  failed(): void {
+    this.#marks.fail(performance.now());
   }
 
   /** From now on every message names the address on which rank 0 listens. */
@@ -182,6 +203,7 @@ export class Reporter {
    */
   reaped(cause: TerminationCause | undefined): void {
     this.#incarnations.reap();
+    this.#marks.reap(performance.now());
     const draft: Draft = { kind: 'reaped', ...(cause === undefined ? {} : { cause }) };
     this.#repeated.forget('trained');
     this.#repeated.keep(draft);
@@ -233,6 +255,7 @@ export class Reporter {
         rendezvous: this.#rendezvous === undefined ? null : formatAddress(this.#rendezvous),
         ...this.#incarnations.status,
       }),
+      marks: () => this.#marksNow(),
       onListens: () => this.#heartbeats.beat(),
       onPace: (stepsPerSecond) => this.#steps.setRate(stepsPerSecond),
       skippedSteps: () => this.#steps.skipped + this.#pending.shedSteps,
@@ -246,6 +269,11 @@ export class Reporter {
       logLine,
       random: Math.random,
     });
+  }
+
+  #marksNow(): PodMarks {
+    const saves = [...this.#stops.measured];
+    return { ...this.#marks.ages(performance.now()), ...(saves.length === 0 ? {} : { saves }) };
   }
 
   /** A report that is sent later still carries the state and incarnation of now. */

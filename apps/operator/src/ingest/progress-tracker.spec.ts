@@ -29,9 +29,12 @@ describe('progress', () => {
   it('is the newest step with a pace and a forecast', () => {
     const tracker = new ProgressTracker();
     tracker.recordStep(gang, { ...report, step: 10 });
+    const atMs = Date.parse(report.at);
     expect(shown(tracker, 110)).toEqual({
       epoch: 3,
       step: 10,
+      first: { step: 10, atMs },
+      stepAtMs: atMs,
       loss: 2,
       tokensPerSecond: 10_000,
       etaSeconds: 10,

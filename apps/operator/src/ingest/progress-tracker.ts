@@ -132,6 +132,7 @@ export function toProgress(
     epoch,
     ...(incarnation === 1 ? {} : { incarnation }),
     step,
+    ...(first === undefined ? {} : { first, stepAtMs: newestAtMs }),
     ...(loss === undefined ? {} : { loss: round(loss, LOSS_DIGITS) }),
     ...(hasPace && tokens !== undefined ? { tokensPerSecond: round(tokens / (stepTimeMs / 1000), RATE_DIGITS) } : {}),
     ...(hasPace && left !== undefined ? { etaSeconds: Math.round((left * stepTimeMs) / 1000) } : {}),

@@ -148,6 +148,7 @@ describe('a report session', () => {
           'progress',
           'backgroundSaves',
           'brokenSaves',
+          'marks',
         ],
       },
       { kind: 'ack', sequence: 1 },
@@ -483,6 +484,28 @@ describe('a report session', () => {
       ['waiting', 0, undefined],
       ['running', 1, undefined],
       ['reaped', 1, 'engineFailed'],
+    ]);
+  });
+
+  it('tells when ranks passed a mark, once for each, also with their end', async () => {
+    const sent: unknown[] = [];
+    const setup = aSetup({ recordLauncher: ({ state, marks }) => void sent.push([state, marks?.atMs]) });
+    const runs = { state: 'running', incarnation: 1 };
+    const atMs = Date.parse('2026-01-01T00:00:00Z');
+    await setup.receive({ kind: 'hello', ...runs });
+    await setup.receive({ kind: 'heartbeat', ranks: [], ...runs, marks: { started: 400 } });
+    await setup.receive({ kind: 'heartbeat', ranks: [], ...runs, marks: { started: 900 } });
+    await setup.receive({
+      kind: 'reaped',
+      state: 'reaped',
+      incarnation: 1,
+      cause,
+      marks: { started: 999, failed: 20 },
+    });
+    expect(sent).toEqual([
+      ['running', undefined],
+      ['running', { started: atMs - 400 }],
+      ['reaped', { started: atMs - 400, failed: atMs - 20 }],
     ]);
   });
 

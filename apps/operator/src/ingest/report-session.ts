@@ -1,3 +1,4 @@
+// A little over 400 lines: one session, from its hello to its end, is read in one place.
 import {
   LISTENED_PARTS,
   REPORT_TOKEN_AUDIENCE,
@@ -7,6 +8,7 @@ import {
 } from '@coxswain/api-types';
 import { cutText } from '@coxswain/safe-text';
 import { incarnationOf, isHostAndPort, parseFrame, hasOnlyRanksOf, describeMismatch } from './launcher-frames.ts';
+import { PodMarkTimes } from './pod-mark-times.ts';
 import type {
   Pace,
   ReportingPod,
@@ -46,6 +48,7 @@ export class ReportSession {
   #leave: (() => void) | undefined;
   #stopWaiting: (() => void) | undefined;
   #state: string | undefined;
+  readonly #marks = new PodMarkTimes();
   #malformed = 0;
   #hasGreeted = false;
   #ended = false;
@@ -332,13 +335,14 @@ export class ReportSession {
     const { state, incarnation = 0 } = message;
     if (!CARRIES_CURRENT_STATE.includes(message.kind)) return;
     if (state === undefined || (state === 'reaped') !== (message.kind === 'reaped')) return;
-    const reported = `${state} ${incarnation}`;
+    const marks = this.#marks.receive(message, this.#context.now().getTime());
+    const reported = JSON.stringify([state, incarnation, marks]);
     if (reported === this.#state && message.kind === 'heartbeat') return;
     this.#state = reported;
-    const { jobUid, epoch, podIndex } = pod;
     const cause = message.kind === 'reaped' ? message.cause : undefined;
-    const report = { jobUid, epoch, podIndex, podUid: this.#podUid, incarnation, state };
-    this.#context.recordLauncher(cause === undefined ? report : { ...report, cause });
+    const found = { ...(cause === undefined ? {} : { cause }), ...(marks === undefined ? {} : { marks }) };
+    const { jobUid, epoch, podIndex } = pod;
+    this.#context.recordLauncher({ jobUid, epoch, podIndex, podUid: this.#podUid, incarnation, state, ...found });
   }
 
   /** Reports of earlier incarnations do not count. A later one than this replica knows was started by the leader. */

@@ -70,3 +70,34 @@ it('the operator counts incidents by kind and restarts by cause', async () => {
   expect(text).toContain('coxswain_incidents_total{kind="NodeLost"} 1');
   expect(text).toContain('coxswain_restarts_total{cause="NodeLost"} 1');
 });
+
+it('the operator measures the phases of a restart with its first step, and each save once', async () => {
+  const metrics = createOperatorMetrics(NO_GAUGES);
+  let handler: ((change: CacheChange<Job>) => void) | undefined;
+  observeJobs({ onChange: (given) => (handler = given) }, { metrics, isLeader: () => true });
+  const at = (seconds: number): string => `2026-01-01T00:00:${seconds}Z`;
+  const ended = { incarnation: 1, endedAt: at(20), reason: 'EngineFailed', charged: true, lastStepAt: at(19) } as const;
+  const restarts = anAttempt({ incarnation: 2, incarnations: [ended] });
+  const clock = { startedAt: at(22), importedAt: at(30), saves: [{ step: 8, ms: 1_500 }] };
+  const restarted = { ...restarts, clock, firstStep: { step: 8, at: at(33) } };
+  const steps = { ...restarted, lastStep: 9 };
+  handler?.({ kind: 'updated', previous: aJob({ attempts: [restarts] }), object: aJob({ attempts: [restarted] }) });
+  handler?.({ kind: 'updated', previous: aJob({ attempts: [restarted] }), object: aJob({ attempts: [steps] }) });
+  const { text } = await metrics.expose();
+  const sums = text.split('\n').filter((line) => /^coxswain_(restart|save)\w*_(sum|count)/.test(line));
+  expect(sums.filter((line) => line.includes('_sum'))).toEqual([
+    'coxswain_restart_seconds_sum 14',
+    'coxswain_restart_phase_seconds_sum{phase="deciding"} 1',
+    'coxswain_restart_phase_seconds_sum{phase="placing"} 0',
+    'coxswain_restart_phase_seconds_sum{phase="starting"} 2',
+    'coxswain_restart_phase_seconds_sum{phase="importing"} 8',
+    'coxswain_restart_phase_seconds_sum{phase="stepping"} 3',
+    'coxswain_save_stop_seconds_sum 1.5',
+  ]);
+  expect(sums.filter((line) => line.includes('seconds_count ') || line.includes('"importing"}'))).toEqual([
+    'coxswain_restart_seconds_count 1',
+    'coxswain_restart_phase_seconds_sum{phase="importing"} 8',
+    'coxswain_restart_phase_seconds_count{phase="importing"} 1',
+    'coxswain_save_stop_seconds_count 1',
+  ]);
+});

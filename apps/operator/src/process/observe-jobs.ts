@@ -1,4 +1,5 @@
 import type { TrainingJob } from '@coxswain/api-types';
+import { finishedRestart, newSaveStops } from '@coxswain/goodput';
 import type { CacheChange, KubeObject } from '@coxswain/kube';
 import { newTroubles } from '@coxswain/lifecycle';
 import { startErrorBetween } from '@coxswain/scheduling';
@@ -9,10 +10,13 @@ interface Jobs {
 }
 
 /** Where what happens to jobs is counted. */
-type JobMetrics = Pick<OperatorMetrics, 'observeStart' | 'countIncident' | 'countRestart'>;
+type JobMetrics = Pick<
+  OperatorMetrics,
+  'observeStart' | 'countIncident' | 'countRestart' | 'observeRestart' | 'observeSaveStop'
+>;
 
 /**
- * Counts incidents and restarts of jobs, and how far starts are from the starts that were expected first. Only the leader counts, so that each counts
+ * Counts incidents and restarts of jobs, measures restarts and saves, and how far starts are from the starts that were expected first. Only the leader counts, so that each counts
  * once. One that is recorded while the leader changes may not count.
  */
 export function observeJobs(
@@ -26,5 +30,9 @@ export function observeJobs(
     const { incidents, restarts } = newTroubles(previous, object);
     for (const incident of incidents) metrics.countIncident(incident);
     for (const cause of restarts) metrics.countRestart(cause);
+    const [before, after] = [previous.status?.attempts ?? [], object.status?.attempts ?? []];
+    const restart = finishedRestart(before, after);
+    if (restart !== undefined) metrics.observeRestart(restart);
+    for (const { seconds } of newSaveStops(before.at(-1), after.at(-1))) metrics.observeSaveStop(seconds);
   });
 }

@@ -1,3 +1,4 @@
+import type { JobRecovery } from '@coxswain/api-types';
 import type { QueueFigures, StartError } from '@coxswain/scheduling';
 import type { KubeCounter, KubeMeasurement, KubeMetrics } from '@coxswain/kube';
 import { createMetrics, type Metrics } from '@coxswain/telemetry';
@@ -22,6 +23,10 @@ export interface OperatorMetrics extends KubeMetrics {
   countIncident(kind: string): void;
   /** Counts a restart of a gang. */
   countRestart(cause: string): void;
+  /** Measures a restart that has come to its first step. */
+  observeRestart(restart: JobRecovery): void;
+  /** Measures how long ranks stood still for a save. */
+  observeSaveStop(seconds: number): void;
 }
 
 /** GPUs of one type. */
@@ -77,6 +82,8 @@ const MEASUREMENTS: Readonly<
 };
 
 const SECONDS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
+/** Of restarts and their phases: from an import to a long wait for nodes. */
+const RESTART_SECONDS = [0.1, 0.3, 1, 3, 10, 30, 60, 120, 300, 900, 3_600];
 const DEPTHS = [1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000];
 
 /** Declares all metrics of the operator, in a registry of their own. */
@@ -167,6 +174,24 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     help: 'Restarts of gangs, by the reason for which the attempt or the incarnation before ended. The leader counts them.',
     labelNames: ['cause'],
   });
+  const restartSeconds = metrics.histogram({
+    name: 'coxswain_restart_seconds',
+    help: 'Restarts after a failure: time from the last step before it to the first new step. The leader measures them.',
+    labelNames: [],
+    buckets: RESTART_SECONDS,
+  });
+  const restartPhases = metrics.histogram({
+    name: 'coxswain_restart_phase_seconds',
+    help: 'The same by phase. A phase that no launcher, hook or engine reported is not measured; its time is in the next known phase.',
+    labelNames: ['phase'],
+    buckets: RESTART_SECONDS,
+  });
+  const saveStops = metrics.histogram({
+    name: 'coxswain_save_stop_seconds',
+    help: 'Saves of checkpoints: how much longer the step after a save took than steps without one. The leader measures them, up to eight between two writes of progress.',
+    labelNames: [],
+    buckets: RESTART_SECONDS,
+  });
   metrics.gauges({
     name: 'coxswain_queue_waiting_jobs',
     help: 'Jobs that are not placed, by the reason of condition Placed.',
@@ -215,6 +240,11 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     countRefusal: () => refusals.inc({}),
     countIncident: (kind) => incidents.inc({ kind }),
     countRestart: (cause) => restarts.inc({ cause }),
+    observeRestart: ({ total, phases }) => {
+      if (total !== null) restartSeconds.observe({}, total);
+      for (const { phase, seconds } of phases) if (seconds !== null) restartPhases.observe({ phase }, seconds);
+    },
+    observeSaveStop: (seconds) => saveStops.observe({}, seconds),
     observeStart: ({ errorSeconds, share }) => {
       startErrors.observe({ direction: errorSeconds < 0 ? 'earlier' : 'later' }, Math.abs(errorSeconds));
       if (share !== undefined) startErrorShares.observe({}, share);

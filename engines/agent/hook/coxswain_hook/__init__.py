@@ -1,6 +1,6 @@
 """Tells the launcher what a rank trains, seen from inside PyTorch and without a word of the engine.
 
-Nothing is replaced that PyTorch computes with. Two modules are waited for; when the program imports them the hook listens where PyTorch lets it: at the end
+Nothing is replaced that PyTorch computes with. Three modules are waited for; when the program imports them the hook listens where PyTorch lets it: at the end
 of an optimizer's step, and by looking whether there is a process group. A program that never imports them is left alone.
 """
 
@@ -12,17 +12,21 @@ def wake(environment):
     # As it is now: the launcher believes a process by the environment that it was started with.
     began_with = dict(environment)
     from coxswain_hook.late_imports import when_imported
+    from coxswain_hook.marks import Marks
+
+    marks = Marks()
 
     def begin():
         global _listener
         if _listener is None:
             from coxswain_hook.listener import Listener
 
-            _listener = Listener.of_environment(began_with)
+            _listener = Listener.of_environment(began_with, marks)
         return _listener
 
     when_imported(
         {
+            'torch': lambda module: marks.imported(),
             'torch.optim.optimizer': lambda module: begin().listen_to_steps(module),
             'torch.distributed.distributed_c10d': lambda module: begin().look_for_group(module),
         }

@@ -22,16 +22,21 @@ class _Finder:
     def find_spec(self, name, path=None, target=None):
         if name not in self._waiting:
             return None
-        callback = self._waiting.pop(name)
-        if not self._waiting and self in sys.meta_path:
-            sys.meta_path.remove(self)
         for finder in list(sys.meta_path):
             find = getattr(finder, 'find_spec', None)
             spec = find(name, path, target) if finder is not self and find is not None else None
             if spec is not None:
-                _call_after(spec.loader, callback)
+                # Only now is nothing waited for any more: a program may look for a module and not import it.
+                _call_after(spec.loader, lambda module: self._imported(name, module))
                 return spec
         return None
+
+    def _imported(self, name, module):
+        callback = self._waiting.pop(name, None)
+        if not self._waiting and self in sys.meta_path:
+            sys.meta_path.remove(self)
+        if callback is not None:
+            callback(module)
 
 
 def _call_after(loader, callback):

@@ -8,14 +8,18 @@ import time
 import weakref
 
 from coxswain_hook import what_is_trained
+from coxswain_hook.marks import Marks
+from coxswain_hook.phase import phase_of
 from coxswain_hook.progress import Progress
 from coxswain_hook.reporter import Reporter
 from coxswain_hook.step_count import StepCount
 from coxswain_hook.step_parts import StepParts
 
 HEARTBEAT_SECONDS = 10.0
-# How often it is looked whether there is a process group, until there is one.
-LOOK_SECONDS = 0.5
+# How often it is looked whether there is a process group and whether the rank loads, until the first step.
+LOOK_SECONDS = 0.1
+# A program without a step for so long is looked at no more often than any other: it may serve a model.
+LOOK_CLOSELY_SECONDS = 1800.0
 # How often it is looked how far the rank is, once it speaks; told where it is not as it was.
 PROGRESS_SECONDS = 1.0
 # The first has made the optimizer's states: from the second on all is there that a step needs.
@@ -34,8 +38,9 @@ class Listener:
     Loaders of data, torchrun, and whatever else inherits the environment of a rank do neither, so they say nothing.
     """
 
-    def __init__(self, rank, world_size, first_step, make_reporter, *, parts_asked=''):
+    def __init__(self, rank, world_size, first_step, make_reporter, *, parts_asked='', marks=None):
         self._rank = rank
+        self._marks = Marks() if marks is None else marks
         self._parts = None if parts_asked == '0' else StepParts(sys.modules, world_size, parts_asked == '1')
         self._world_size = world_size
         self._make_reporter = make_reporter
@@ -57,7 +62,7 @@ class Listener:
         self.faults = 0
 
     @staticmethod
-    def of_environment(environment):
+    def of_environment(environment, marks=None):
         rank = int(environment['RANK'])
         resumed = environment.get('COXSWAIN_RESUME_STEP', '')
         first_step = int(resumed) + 1 if resumed.isdigit() else 1
@@ -69,6 +74,7 @@ class Listener:
             first_step,
             lambda: Reporter.from_environment(environment, hook='sitecustomize'),
             parts_asked=environment.get(PARTS_VARIABLE, ''),
+            marks=marks,
         )
 
     def listen_to_steps(self, optimizer_module):
@@ -120,6 +126,10 @@ class Listener:
             return
         self._calls += 1
         if before is None:
+            if self._is_met():
+                self._marks.met()
+            self._marks.stepped()
+            self._tell_marks(reporter)
             # How long the first one took nobody can say who has not seen it begin.
             self._tell_resumed(reporter, optimizer)
             reporter.heartbeat(step=step)
@@ -159,11 +169,12 @@ class Listener:
         return self._group is not None or self._world_size == 1
 
     def _see_group(self):
-        if self._looked:
-            return
+        if not self._looked and self._is_met():
+            self._group = what_is_trained.group_facts(sys.modules['torch'].distributed)
+
+    def _is_met(self):
         distributed = sys.modules['torch'].distributed
-        if distributed.is_available() and distributed.is_initialized():
-            self._group = what_is_trained.group_facts(distributed)
+        return distributed.is_available() and distributed.is_initialized()
 
     def _speak(self):
         """The reporter of this rank; None where this process is not that rank."""
@@ -172,6 +183,7 @@ class Listener:
                 if not self._is_rank():
                     return None
                 self._reporter = self._make_reporter()
+                self._tell_marks(self._reporter)
                 atexit.register(self._end)
             return self._reporter
 
@@ -182,20 +194,41 @@ class Listener:
             return True
         return distributed.get_rank() == self._rank
 
+    def _tell_marks(self, reporter):
+        news = self._marks.take_news()
+        if news:
+            reporter.marks(news)
+
     def _beat(self, distributed_module):
+        began_at = told_at = time.monotonic()
         while True:
             was_heard = self._reporter is not None
-            if self._over.wait(PROGRESS_SECONDS if was_heard else LOOK_SECONDS):
+            now = time.monotonic()
+            is_early = self._step is None and now - began_at < LOOK_CLOSELY_SECONDS
+            if self._over.wait(LOOK_SECONDS if is_early else PROGRESS_SECONDS):
                 return
             try:
+                if is_early:
+                    self._look_closely(distributed_module)
+                if was_heard and time.monotonic() - told_at < PROGRESS_SECONDS:
+                    continue
                 # Whoever was not heard when this wait began, and is now, has just said so with a step.
                 if not was_heard and (self._reporter is not None or not distributed_module.is_initialized()):
                     continue
                 reporter = self._speak()
                 if reporter is not None:
+                    told_at = time.monotonic()
                     self._tell_progress(reporter)
             except Exception:
                 self.faults += 1
+
+    def _look_closely(self, distributed_module):
+        """Before the first step: is there a process group now, and does the main thread load a checkpoint?"""
+        if distributed_module.is_initialized():
+            self._marks.met()
+        self._marks.look(phase_of(sys._current_frames().get(threading.main_thread().ident)))
+        if self._reporter is not None:
+            self._tell_marks(self._reporter)
 
     def _tell_progress(self, reporter):
         """Also where it cannot be seen how far the rank is: it lives."""

@@ -53,7 +53,15 @@ export function withNextIncarnation(
   const restarts = { total: record.restarts.total + 1, charged: record.restarts.charged + (charged ? 1 : 0) };
   const noted = withFailureNoted(record, { ...failed, judged, inPods: true }, { facts, now });
   const counted = { ...noted, restarts, failures };
-  const { runningAt: _, restoredAt: __, firstStep: ___, passedOver: ____, restore: _____, ...rest } = attempt;
+  const {
+    runningAt: _,
+    restoredAt: __,
+    firstStep: ___,
+    passedOver: ____,
+    restore: _____,
+    clock: ______,
+    ...rest
+  } = attempt;
   const earlySave = endedSave(attempt, facts);
   const next: Attempt = {
     ...rest,
@@ -62,7 +70,7 @@ export function withNextIncarnation(
     incarnation: (attempt.incarnation ?? 1) + 1,
     incarnations: [
       ...(attempt.incarnations ?? []).map(shortened),
-      { ...ended(attempt, failed, { charged, judgement, now }), ...lastStepAt(record) },
+      { ...ended(attempt, failed, { charged, judgement, now }), ...lastStepAt(record, facts) },
     ].slice(-MAX_ENDED_INCARNATIONS),
     resumedFrom,
     ...lossBeforeRestore(record),
@@ -164,7 +172,7 @@ function loadsInPods(checkpoint: Checkpoint, record: JobRecord, { spec }: Facts)
 const MAX_MESSAGE_CHARACTERS = 1_000;
 
 function ended(
-  { incarnation = 1, runningAt, restoredAt, firstStep, resumedFrom }: Attempt,
+  { incarnation = 1, runningAt, restoredAt, firstStep, clock, resumedFrom }: Attempt,
   { failure, lastStep }: FailedAttempt,
   { charged, judgement, now }: Pick<Judged, 'charged' | 'judgement'> & { readonly now: Date },
 ): EndedIncarnation {
@@ -173,6 +181,7 @@ function ended(
     ...(runningAt === undefined ? {} : { runningAt }),
     ...(restoredAt === undefined ? {} : { restoredAt }),
     ...(firstStep === undefined ? {} : { firstStep }),
+    ...(clock === undefined ? {} : { clock }),
     endedAt: now.toISOString(),
     reason: failure.reason,
     message: safeText(failure.message, MAX_MESSAGE_CHARACTERS),

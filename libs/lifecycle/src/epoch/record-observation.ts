@@ -31,6 +31,7 @@ import { recordMove } from './record-move.ts';
 import { recordPreflight } from './record-preflight.ts';
 import { recordReturn } from './record-return.ts';
 import { recordTrained } from './record-trained.ts';
+import { withClock } from './run-clock.ts';
 import { lastStepAt, recordMarks, withPace } from './run-marks.ts';
 import { terminalOf } from './terminal-of.ts';
 import { lostPlacement } from './unwritten-placement.ts';
@@ -196,7 +197,7 @@ export function progressDueMs(record: JobRecord, now: Date): number {
 function withProgress(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const { progress } = facts.observed;
   if (progress === undefined) return record;
-  return withPace({ ...record, progress: progressOf(progress, facts, now) }, facts);
+  return withClock(withPace({ ...record, progress: progressOf(progress, facts, now) }, facts), facts);
 }
 
 function progressOf(progress: ObservedProgress, facts: Facts, now: Date): NonNullable<JobRecord['progress']> {
@@ -225,7 +226,7 @@ function recordSuccess(record: JobRecord, facts: Facts, now: Date): JobRecord {
     endedAt: at,
     outcome: 'Succeeded',
     ...lastStepOf(record, facts),
-    ...lastStepAt(record),
+    ...lastStepAt(record, facts),
   });
 }
 
@@ -236,9 +237,10 @@ function recordFailure(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const failure = failureOf(facts, attempt);
   if (failure === undefined || hasUnrecordedSaves(record, facts)) return record;
   const lastStep = lastStepOfFailure(record, { failure, facts });
+  const marked = withClock(record, facts);
   return (
-    withNextIncarnation(withRefusedKept(record, facts), { failure, ...lastStep }, { facts, now }) ??
-    withFailure(record, { failure, facts, now })
+    withNextIncarnation(withRefusedKept(marked, facts), { failure, ...lastStep }, { facts, now }) ??
+    withFailure(marked, { failure, facts, now })
   );
 }
 
@@ -285,6 +287,7 @@ function withFailure(
     message: safeText(failure.message, 8_000),
     origin: originOfFailure(failure),
     ...lastStep,
+    ...lastStepAt(record, facts),
     ...verifiedOf(record, facts),
   });
   const answered = { ...withLastAttempt(ended, { answer, charged, judgement }), failures };
@@ -351,7 +354,7 @@ function recordEnd(record: JobRecord, facts: Facts, now: Date): JobRecord {
     stage: 'Ended',
     endedAt: now.toISOString(),
     ...last,
-    ...lastStepAt(record),
+    ...lastStepAt(record, facts),
     ...lostFields(kept, facts, { ...attempt, ...last }),
   });
 }

@@ -7,6 +7,7 @@ import { lastStepAt, recordMarks, withPace } from './run-marks.ts';
 
 type Marks = Pick<Attempt, 'restoredAt' | 'firstStep' | 'lastStepAt'>;
 const at = NOW.toISOString();
+const NOTHING = { checkpoints: [], pods: [], placements: [] };
 const from20 = { resumedFrom: { checkpoint: 'tiny-gpt-e1-s20', step: 20 } };
 
 function recordWith(attempt: Partial<Attempt>): JobRecord {
@@ -16,9 +17,7 @@ function recordWith(attempt: Partial<Attempt>): JobRecord {
 function marksAfter(attempt: Partial<Attempt>, progress: Partial<ObservedProgress> | undefined): Marks {
   const observed = progress === undefined ? {} : { progress: { epoch: 2, step: 1, ...progress } };
   const { restoredAt, firstStep } =
-    recordMarks(recordWith(attempt), { observed, checkpoints: [] as Facts['checkpoints'] } as Facts, NOW).attempts.at(
-      -1,
-    ) ?? anAttempt();
+    recordMarks(recordWith(attempt), { observed, ...NOTHING } as unknown as Facts, NOW).attempts.at(-1) ?? anAttempt();
   return { ...(restoredAt === undefined ? {} : { restoredAt }), ...(firstStep === undefined ? {} : { firstStep }) };
 }
 
@@ -68,8 +67,27 @@ describe('marks of a run', () => {
 
   it('say when the last step was heard of, of a run that took one', () => {
     const progress = { step: 9, reportedAt: EARLIER };
-    expect(lastStepAt({ ...recordWith(known), progress } as JobRecord)).toEqual({ lastStepAt: EARLIER });
-    expect(lastStepAt({ ...recordWith({}), progress } as JobRecord)).toEqual({});
-    expect(lastStepAt(recordWith(known))).toEqual({});
+    const silent = { observed: {} } as Facts;
+    expect(lastStepAt({ ...recordWith(known), progress } as JobRecord, silent)).toEqual({ lastStepAt: EARLIER });
+    expect(lastStepAt({ ...recordWith({}), progress } as JobRecord, silent)).toEqual({});
+    expect(lastStepAt(recordWith(known), silent)).toEqual({});
+    const recorded = recordWith({ ...known, lastStep: 9, lastStepAt: EARLIER });
+    expect(lastStepAt({ ...recorded, progress } as JobRecord, silent)).toEqual({});
+  });
+
+  it('say when a step came, not when it was observed', () => {
+    const came = NOW.getTime() - 900;
+    const progress = { step: 9, first: { step: 7, atMs: came }, stepAtMs: came };
+    expect(marksAfter({}, progress)).toEqual({ firstStep: { step: 7, at: new Date(came).toISOString() } });
+    // One before the checkpoint, or one of a clock that is ahead, proves nothing.
+    expect(marksAfter(from20, { step: 21, first: { step: 20, atMs: came } })).toEqual({ firstStep: { step: 21, at } });
+    expect(marksAfter({}, { step: 9, first: { step: 7, atMs: NOW.getTime() + 1 } })).toEqual({
+      firstStep: { step: 9, at },
+    });
+    const written = { step: 9, reportedAt: at };
+    const facts = { observed: { progress: { epoch: 2, ...progress } } } as Facts;
+    expect(lastStepAt({ ...recordWith(known), progress: written } as JobRecord, facts)).toEqual({
+      lastStepAt: new Date(came).toISOString(),
+    });
   });
 });

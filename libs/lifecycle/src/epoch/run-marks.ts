@@ -2,8 +2,10 @@
 import type { Attempt } from '@coxswain/api-types';
 import type { Facts } from '../observation/facts.ts';
 import { isOfFence } from '../observation/incarnation.ts';
+import type { ObservedProgress } from '../observation/observed.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 import { restoreOf } from './record-restore.ts';
+import { withClock } from './run-clock.ts';
 
 /**
  * Records the first step and the restore with their first report, independent of the progress interval. Goodput is computed from these
@@ -18,15 +20,35 @@ export function recordMarks(record: JobRecord, facts: Facts, now: Date): JobReco
   const { step } = progress;
   const at = now.toISOString();
   const from = attempt.resumedFrom?.step ?? 0;
-  if (step > from) return withLastAttempt(record, { firstStep: { step, at }, ...restoreOf(attempt, progress, facts) });
+  if (step > from) {
+    const firstStep = firstStepOf(progress, { from, now }) ?? { step, at };
+    return withClock(withLastAttempt(record, { firstStep, ...restoreOf(attempt, progress, facts) }), facts);
+  }
   return attempt.restoredAt === undefined && from > 0 ? withLastAttempt(record, { restoredAt: at }) : record;
 }
 
-/** When the ending run's newest step was reported, as its recorded progress says; empty for a run without a step. */
-export function lastStepAt(record: JobRecord): Pick<Attempt, 'lastStepAt'> {
+/** The first step that was received of these ranks, by its own time: this observation is up to some seconds later. */
+function firstStepOf(
+  { first }: ObservedProgress,
+  { from, now }: { readonly from: number; readonly now: Date },
+): Attempt['firstStep'] {
+  if (first === undefined || first.step <= from || !(first.atMs <= now.getTime())) return undefined;
+  return { step: first.step, at: new Date(first.atMs).toISOString() };
+}
+
+/** When the ending run's newest step was received, else when its recorded progress was written; empty for a run without a step. */
+export function lastStepAt(record: JobRecord, facts: Facts): Pick<Attempt, 'lastStepAt'> {
   const { progress } = record;
-  if (progress === undefined || record.attempts.at(-1)?.firstStep === undefined) return {};
-  return { lastStepAt: progress.reportedAt };
+  const attempt = record.attempts.at(-1);
+  if (progress === undefined || attempt?.firstStep === undefined) return {};
+  const { progress: observed } = facts.observed;
+  const isSame = observed !== undefined && isOfFence(observed, attempt) && observed.step === progress.step;
+  const { stepAtMs } = isSame ? observed : {};
+  const isBefore = stepAtMs !== undefined && stepAtMs <= Date.parse(progress.reportedAt);
+  if (isBefore) return { lastStepAt: new Date(stepAtMs).toISOString() };
+  // The steps of an attempt that is over are forgotten before it ends.
+  const isRecorded = attempt.lastStepAt !== undefined && attempt.lastStep === progress.step;
+  return isRecorded ? {} : { lastStepAt: progress.reportedAt };
 }
 
 /**

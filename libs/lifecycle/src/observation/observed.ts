@@ -19,6 +19,7 @@ import type { ReadRuntime } from '@coxswain/runtime';
 import type { EndProposal, Ruling } from '../arbiter/judge-ends.ts';
 import type { ClaimOnJob } from './claims.ts';
 import type { Hearing } from './hearing.ts';
+import type { ObservedMarks } from './observed-marks.ts';
 import type { ObservedReferences } from './references.ts';
 import type { PodWarning } from './pod-warnings.ts';
 import type { RefusedCall } from './refused-calls.ts';
@@ -193,6 +194,7 @@ export interface ObservedLauncher {
   readonly state: LauncherState;
   /** Cause of the failure, if the state is reaped and a rank failed by itself; absent if the ranks were ended by order. */
   readonly cause?: TerminationCause;
+  readonly marks?: ObservedMarks;
 }
 
 /** A refused write, which is not repeated now and delays nothing. */
@@ -385,6 +387,9 @@ export interface ObservedProgress {
   /** Absent: the first. Ignored unless it is the current one. */
   readonly incarnation?: number;
   readonly step: number;
+  /** When it was received, and the first step of these ranks, in milliseconds since 1970. Absent: unknown. */
+  readonly stepAtMs?: number;
+  readonly first?: { readonly step: number; readonly atMs: number };
   /** Milliseconds since this process learned of the step. Absent: unknown. */
   readonly ageMs?: number;
   readonly loss?: number;
