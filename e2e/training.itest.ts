@@ -18,6 +18,8 @@ import { releaseSharedSystem, sharedSystem } from './support/shared-system.ts';
 const LOSS_TOLERANCE = 1e-5;
 /** No more than a launcher tells at once, however fast they are: every one is stored. */
 const STEPS = 40;
+/** A step of this model, and its way to the operator, on a busy machine. */
+const STEP_SECONDS = 5;
 /** PyTorch alone takes half a minute to start four ranks on a slow machine. */
 const deadlineMs = 300_000;
 
@@ -52,6 +54,16 @@ function expectSameCurve(seen: ReadonlyMap<number, number>, from: number): void 
   }
 }
 
+/** Every phase of the restart is known, and together they are the pause that this test measured from the kill on, give or take a step. */
+async function expectPhases(id: string, pauseSeconds: number): Promise<void> {
+  const { recoveries = [], saveStops = [] } = await project.api.goodput({ project: project.name, id });
+  const [{ phases = [], total = null } = {}] = recoveries;
+  expect(phases.filter(({ seconds }) => seconds === null)).toEqual([]);
+  expect(phases.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0)).toBeCloseTo(total ?? NaN, 3);
+  expect(Math.abs((total ?? NaN) - pauseSeconds)).toBeLessThan(STEP_SECONDS);
+  expect(saveStops.length).toBeGreaterThan(0);
+}
+
 beforeAll(async () => {
   system = await sharedSystem();
   project = await createProject(system, 'training');
@@ -78,6 +90,7 @@ describe('a real GPT', () => {
     });
     const before = await podsOf(running.uid ?? '');
     await killRank(system, { namespace: project.name, jobUid: running.uid ?? '', rank: 3 });
+    const killedMs = Date.now();
     const done = await jobIn(project, job.id, ['Complete'], { deadlineMs });
     expect(done.attempts).toMatchObject([
       { epoch: 1, outcome: 'Succeeded', incarnation: 2, incarnations: [{ reason: 'EngineFailed', charged: true }] },
@@ -85,6 +98,7 @@ describe('a real GPT', () => {
     expect(done.attempts[0]?.resumedFrom?.step).toBeGreaterThanOrEqual(10);
     expect(done.restarts).toEqual({ total: 1, charged: 1 });
     expect(await podsOf(running.uid ?? '')).toEqual(before);
+    await expectPhases(job.id, (Date.parse(done.attempts[0]?.firstStep?.at ?? '') - killedMs) / 1000);
     const seen = await curve(job.id);
     expect([...seen.keys()]).toEqual([...undisturbed.keys()]);
     expectSameCurve(seen, 1);

@@ -8,7 +8,13 @@
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import type { Attempt, TrainingJob } from '@coxswain/api-types';
+import {
+  type Attempt,
+  type JobRecovery,
+  RESTART_PHASES,
+  type RestartPhase,
+  type TrainingJob,
+} from '@coxswain/api-types';
 import { killRank, loseNodes, startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { gptSpec } from '../support/jobs.ts';
 import { createProject, jobIn, submit, type TestProject } from '../support/project.ts';
@@ -39,7 +45,12 @@ interface Recovery {
   /** The first step of the next gang or incarnation is in status. */
   readonly firstStep: number;
   readonly reason: string;
+  /** Of the restart, as the job's goodput has them: from the last step before the fault to the first new one. */
+  readonly phases: JobRecovery['phases'];
+  readonly total: number;
 }
+
+const PHASES = Object.keys(RESTART_PHASES) as readonly RestartPhase[];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -71,6 +82,8 @@ async function main(): Promise<number> {
         decided: median(measured.map(({ decided }) => decided)),
         begun: median(measured.map(({ begun }) => begun)),
         firstStep: median(measured.map(({ firstStep }) => firstStep)),
+        total: median(measured.map(({ total }) => total)),
+        phases: phaseMedians(measured),
         slowestDecision: Math.max(...measured.map(({ decided }) => decided)),
         of: measured,
       });
@@ -124,9 +137,26 @@ async function recovery(
     isNext(status?.attempts?.at(-1), attempt) && status?.progress !== undefined ? true : undefined,
   );
   const firstStep = since();
+  const { phases, total } = await waitFor(
+    async () => {
+      const { recoveries = [] } = await project.api.goodput({ project: project.name, id });
+      const newest = recoveries.at(-1);
+      return newest === undefined || newest.total === null ? undefined : { ...newest, total: newest.total };
+    },
+    { what: 'the phases of the restart', deadlineMs: DEADLINE_MS },
+  );
   await project.api.deleteJob({ project: project.name, id });
   await jobIn(project, id, ['Deleted'], { deadlineMs: DEADLINE_MS }).catch(() => undefined);
-  return { decided, begun, firstStep, reason: `${reason} (${node})` };
+  return { decided, begun, firstStep, reason: `${reason} (${node})`, phases, total };
+}
+
+/** Median seconds of each phase; null: not known in any round, as where no launcher lived to report it. */
+function phaseMedians(measured: readonly Recovery[]): Readonly<Record<RestartPhase, number | null>> {
+  const medianOf = (phase: RestartPhase): number | null => {
+    const known = measured.flatMap(({ phases }) => phases.find((one) => one.phase === phase)?.seconds ?? []);
+    return known.length === 0 ? null : median(known);
+  };
+  return Object.fromEntries(PHASES.map((phase) => [phase, medianOf(phase)])) as Record<RestartPhase, number | null>;
 }
 
 /** Why the attempt failed, or the pods began again; undefined: neither is known. */
