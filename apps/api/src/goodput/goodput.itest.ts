@@ -120,7 +120,8 @@ describe('goodput of a job', () => {
     const query = `query ($id: ID!) { goodput(project: "research", jobId: $id) {
       asOf gpuSeconds goodput shares { category gpuSeconds share } heldSeconds waitingSeconds suspendedSeconds
       spans { from to spent gpus epoch } secondsPerSave attemptsLeftOut recommendedSaves { everySteps everySeconds secondsPerSave saves secondsToFailure failures }
-      recoveries { epoch incarnation failedAt resumedFromStep lastStep noticing waiting starting loading stepping total } } }`;
+      restartPhases { phase restarts seconds gpuSeconds } saveStops { epoch incarnation step seconds }
+      recoveries { epoch incarnation failedAt resumedFromStep lastStep phases { phase seconds } total } } }`;
     const answer = await api.send('POST', '/graphql', { token: member, body: { query, variables: { id: jobId } } });
     expect(answer.body).toEqual({ data: { goodput: body } });
   });
