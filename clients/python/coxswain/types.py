@@ -1831,6 +1831,8 @@ class JobCheck(TypedDict):
     gpusWanted: int
     gpus: GpuCounts | None
     """null: the operator has not counted them."""
+    plan: NotRequired[JobPlanPreview | None]
+    """Answer of the planner; null: it had none in time. Absent: an API of an earlier release."""
 
 
 class JobCheckNotCheckedItem(TypedDict):
@@ -2025,6 +2027,78 @@ class JobPlan(TypedDict):
     """Version of the planner."""
     plannedAt: str
     """When the planner answered."""
+
+
+class JobPlanPreview(TypedDict):
+    chosenBy: Literal["Planner", "User"]
+    """Planner: spec.gpus asked for a layout. User: spec.layout is predicted."""
+    gpus: int
+    """GPUs that the layout is for."""
+    runtime: NotRequired[str]
+    """Whose nodes it was made for, such as "ClusterTrainingRuntime efa". Absent: the job named none."""
+    fabric: str
+    """Facts of the cluster that the planner used."""
+    layout: NotRequired[ParallelLayout]
+    """Layout that the job runs on. Absent: rejected."""
+    microBatchSize: NotRequired[int]
+    """Samples per forward pass of one rank."""
+    predictedStepMs: NotRequired[float]
+    """Predicted time of one step, in milliseconds."""
+    predictedStepLowMs: NotRequired[float]
+    """With predictedStepHighMs the 80 % interval of the step time, from errors on published runs that were left out of the fit."""
+    predictedStepHighMs: NotRequired[float]
+    """Upper end of that interval."""
+    predictedPeakBytes: NotRequired[int]
+    """Predicted largest memory of a rank."""
+    gpuType: NotRequired[str]
+    """GPU that it was predicted for."""
+    stageGpus: NotRequired[list[JobPlanPreviewStageGpusItem]]
+    """For which type of GPU consecutive stages of the layout are cut, where it is for several. Absent: all are of one."""
+    whyStages: NotRequired[str]
+    """Which stages are in which island, and why they have the layers that they have, where the layout is for several islands."""
+    verdict: NotRequired[Literal["fits", "tight", "doesNotFit"]]
+    """Whether predictedPeakBytes fits the GPU."""
+    runnersUp: NotRequired[list[JobPlanPreviewRunnersUpItem]]
+    """The next best, best first."""
+    sizes: NotRequired[list[JobPlanPreviewSizesItem]]
+    """Numbers of GPUs on which a job with minGpus can run, most first, as the planner found them when it planned for spec.gpus. Other numbers are tried when they are needed. Absent: the job states no minGpus, or they are not known."""
+    errorStatement: NotRequired[str]
+    """Measured error of such predictions."""
+    refusal: NotRequired[str]
+    """Why no layout fits, in one sentence."""
+    forEpoch: NotRequired[int]
+    """First attempt that uses it, if it is for fewer GPUs than spec.gpus. Absent: it is for all GPUs."""
+    noLayoutFor: NotRequired[int]
+    """Fewest GPUs for which the planner has since found no layout. Absent: none."""
+    plannerVersion: str
+    """Version of the planner."""
+
+
+class JobPlanPreviewRunnersUpItem(TypedDict):
+    layout: str
+    """The layout in short, such as tp4 x pp2 x dp8."""
+    microBatchSize: int
+    """Samples per forward pass of one rank."""
+    predictedStepMs: float
+    """Predicted time of one step, in milliseconds."""
+    predictedPeakBytes: int
+    """Predicted largest memory of a rank."""
+
+
+class JobPlanPreviewSizesItem(TypedDict):
+    gpus: int
+    """Number of GPUs."""
+    layout: str
+    """The fastest layout on them in short, such as tp4 x pp2 x dp8."""
+    predictedStepMs: float
+    """Predicted time of one step, in milliseconds."""
+
+
+class JobPlanPreviewStageGpusItem(TypedDict):
+    stages: int
+    """Number of consecutive stages."""
+    gpuType: str
+    """GPU that they are cut for."""
 
 
 class JobPlanRunnersUpItem(TypedDict):

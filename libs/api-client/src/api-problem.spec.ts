@@ -27,7 +27,9 @@ describe('what the API refuses', () => {
       { pointer: '/name', detail: 'is too long' },
       { pointer: '', detail: 'is no object' },
     ];
-    expect((await ApiProblem.from(problem({ errors }))).message.split('\n')).toEqual([
+    const refused = await ApiProblem.from(problem({ errors }));
+    expect(refused.violations).toEqual(errors);
+    expect(refused.message.split('\n')).toEqual([
       'the name is taken (NAME_TAKEN)',
       '  /name: is too long',
       '  (body): is no object',

@@ -1,16 +1,22 @@
 import { Problem } from '@coxswain/api-types';
 
+/** A field of the request (`/spec/engine/image`, RFC 6901) and what is wrong with it. */
+type Violation = NonNullable<Problem['errors']>[number];
+
 /** The API rejected a request: HTTP status, error code, and a message that names every wrong field. */
 export class ApiProblem extends Error {
   readonly status: number;
   /** A DomainErrorCode, or `UNKNOWN` if the answer is not a problem document. */
   readonly code: string;
+  /** What is wrong with which field of the request; empty if the API names none. */
+  readonly violations: readonly Violation[];
 
-  constructor(status: number, code: string, message: string) {
+  constructor(status: number, code: string, message: string, violations: readonly Violation[] = []) {
     super(message);
     this.name = 'ApiProblem';
     this.status = status;
     this.code = code;
+    this.violations = violations;
   }
 
   static async from(response: Response): Promise<ApiProblem> {
@@ -24,7 +30,7 @@ export class ApiProblem extends Error {
       );
     const { code, detail, errors = [] } = problem.data;
     const fields = errors.map((error) => `  ${error.pointer === '' ? '(body)' : error.pointer}: ${error.detail}`);
-    return new ApiProblem(response.status, code, [`${detail} (${code})`, ...fields].join('\n'));
+    return new ApiProblem(response.status, code, [`${detail} (${code})`, ...fields].join('\n'), errors);
   }
 }
 

@@ -375,6 +375,7 @@ export {
   Job,
   JobCheck,
   JobObstacle,
+  JobPlanPreview,
   JobCreate,
   JobEvent,
   JobEventList,
@@ -446,3 +447,4 @@ export {
   SignInTrade,
 } from './sign-in.ts';
 export { StartVerdict, whyNotTraining } from './start-verdict.ts';
+export { misspeltManifestFields, requestOfManifest } from './job-manifest.ts';

@@ -708,6 +708,10 @@ export const JobObstacle = z
   .meta({ id: 'JobObstacle' });
 export type JobObstacle = z.infer<typeof JobObstacle>;
 
+/** The planner's answer for a job that was not submitted. */
+export const JobPlanPreview = JobPlan.omit({ plannedAt: true }).meta({ id: 'JobPlanPreview' });
+export type JobPlanPreview = z.infer<typeof JobPlanPreview>;
+
 /** What a job would wait for if it were submitted now. Nothing is submitted. */
 export const JobCheck = z
   .object({
@@ -726,6 +730,9 @@ export const JobCheck = z
       .describe('What is known only after the submit, or could not be asked now.'),
     gpusWanted: counter,
     gpus: GpuCounts.nullable().describe('null: the operator has not counted them.'),
+    plan: JobPlanPreview.nullable()
+      .optional()
+      .describe('Answer of the planner; null: it had none in time. Absent: an API of an earlier release.'),
   })
   .meta({ id: 'JobCheck' });
 export type JobCheck = z.infer<typeof JobCheck>;

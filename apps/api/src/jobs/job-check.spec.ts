@@ -1,4 +1,4 @@
-import { type GpuCounts, JobCreate, type StartVerdict } from '@coxswain/api-types';
+import { type GpuCounts, type JobCheck, JobCreate, type StartVerdict } from '@coxswain/api-types';
 import { aJobSpec } from '@coxswain/api-types/testing';
 import { DomainError } from '@coxswain/domain-error';
 import { checkOf, type CheckFacts } from './job-check.ts';
@@ -111,6 +111,14 @@ describe('the check of a job that is not submitted', () => {
     const plan = { ...fits, refusal: 'The nodes have 2 GPUs, and the job wants 4.' };
     const { obstacles } = checkOf(facts({ body: elastic, gpus: { total: 2, free: 2, types: [] }, plan }));
     expect(obstacles?.map(({ effect }) => effect)).toEqual(want);
+  });
+
+  it.each<[string, CheckFacts['plan'], JobCheck['plan']]>([
+    ['has the answer of the planner', fits, fits],
+    ['has none if the planner knows too little', null, null],
+    ['has none if the planner did not answer in time', undefined, null],
+  ])('%s', (_what, plan, want) => {
+    expect(checkOf(facts({ plan })).plan).toEqual(want);
   });
 
   it('says what it could not ask, and what only the operator can', () => {

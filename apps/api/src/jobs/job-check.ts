@@ -68,6 +68,7 @@ export function checkOf(facts: CheckFacts): JobCheck {
     ...askedOf(facts),
     gpusWanted: wanted,
     gpus: facts.gpus ?? null,
+    plan: facts.plan ?? null,
   };
 }
 

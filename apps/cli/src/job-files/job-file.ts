@@ -1,5 +1,5 @@
-import { API_GROUP_VERSION, JobCreate } from '@coxswain/api-types';
-import { describeProblem, nearestWord, schemaProblems } from '@coxswain/layout';
+import { JobCreate, misspeltManifestFields, requestOfManifest } from '@coxswain/api-types';
+import { describeProblem, schemaProblems } from '@coxswain/layout';
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { CliError } from '../cli-error.ts';
@@ -74,48 +74,15 @@ function validJob(asked: unknown, source: string, misspelt: readonly string[] = 
   throw new CliError(`${source} is not a valid job:\n${[...misspelt, ...problems].join('\n')}`);
 }
 
-/** Fields of a manifest that people write; kubectl adds others to what it prints. */
-const WRITTEN = {
-  '': ['apiVersion', 'kind', 'metadata', 'spec'],
-  metadata: ['name', 'namespace', 'labels', 'annotations'],
-};
-
-/** Misspelt fields of a manifest outside of its spec, which have no schema of ours: they would be ignored in silence. */
+/** Misspelt fields of a manifest outside of its spec, a paragraph each. */
 function misspeltMetadata(document: unknown): readonly string[] {
-  if (typeof document !== 'object' || document === null || !('kind' in document)) return [];
-  const { metadata } = document as { metadata?: unknown };
-  return Object.entries({ '': document, metadata }).flatMap(([where, fields]) => {
-    const known = WRITTEN[where as keyof typeof WRITTEN];
-    if (typeof fields !== 'object' || fields === null) return [];
-    return Object.keys(fields).flatMap((key) => {
-      const meant = known.includes(key) ? undefined : nearestWord(known, key);
-      if (meant === undefined || Object.hasOwn(fields, meant)) return [];
-      return [
-        `✖ unknown field ${JSON.stringify(key)}; did you mean ${JSON.stringify(meant)}?\n  → at ${where === '' ? 'the manifest' : where}`,
-      ];
-    });
-  });
+  return misspeltManifestFields(document).map(
+    ({ where, sentence }) => `✖ ${sentence}\n  → at ${where === '' ? 'the manifest' : where}`,
+  );
 }
 
 function toBody(document: unknown, source: string): Readonly<Record<string, unknown>> {
-  if (typeof document !== 'object' || document === null || Array.isArray(document))
-    throw new CliError(`${source} contains no job; expected a TrainingJob manifest or {name, spec}.`);
-  if (!('kind' in document)) return { ...document };
-  const { apiVersion, kind, metadata, spec } = document as {
-    apiVersion?: unknown;
-    kind: unknown;
-    metadata?: { name?: unknown; namespace?: unknown; labels?: unknown };
-    spec?: unknown;
-  };
-  if (kind !== 'TrainingJob' || apiVersion !== API_GROUP_VERSION) {
-    throw new CliError(
-      `${source} is a ${String(apiVersion)} ${String(kind)}; expected ${API_GROUP_VERSION} TrainingJob.`,
-    );
-  }
-  return {
-    name: metadata?.name,
-    ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
-    ...(metadata?.labels === undefined ? {} : { labels: metadata.labels }),
-    spec,
-  };
+  const found = requestOfManifest(document);
+  if (found.request === undefined) throw new CliError(`${source} ${found.problem}`);
+  return found.request;
 }
