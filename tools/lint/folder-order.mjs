@@ -77,7 +77,7 @@ export const FOLDER_ORDER = {
     'options',
     'cli-error.ts',
   ],
-  'apps/dashboard': ['pages', 'components', 'checkpoints', 'fabric', 'plans', 'job', 'jobs', 'queue'],
+  'apps/dashboard': ['pages', 'components', 'checkpoints', 'fabric', 'plans', 'new-job', 'job', 'jobs', 'queue'],
   'apps/launcher': [
     // the life of one pod
     'pod',

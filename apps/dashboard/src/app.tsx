@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { lazy, Suspense, type ReactNode } from 'react';
 import { Link, Route, Switch } from 'wouter';
 import { CheckpointPage } from './pages/checkpoint-page.tsx';
 import { CheckpointsPage } from './pages/checkpoints-page.tsx';
@@ -10,6 +10,9 @@ import { QueuePage } from './pages/queue-page.tsx';
 import { SignInPage } from './pages/sign-in-page.tsx';
 import { projectsOf } from './projects-of.ts';
 import { useSessionState } from './session.tsx';
+
+/** Loaded when it is opened: it brings a YAML parser and the models that the planner knows. */
+const NewJobPage = lazy(async () => ({ default: (await import('./pages/new-job-page.tsx')).NewJobPage }));
 
 export function App(): ReactNode {
   const { session, busy } = useSessionState();
@@ -39,6 +42,11 @@ export function App(): ReactNode {
         <Switch>
           <Route path="/">
             <JobsPage />
+          </Route>
+          <Route path="/jobs/new">
+            <Suspense fallback={<p className="waiting">Opening…</p>}>
+              <NewJobPage />
+            </Suspense>
           </Route>
           <Route path="/queue">
             <QueuePage />

@@ -1,5 +1,5 @@
 import { meaningOf } from '@coxswain/api-client';
-import type { JobPlan } from '@coxswain/api-types';
+import type { JobPlan, JobPlanPreview } from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
 import { formatBytes } from '@coxswain/units';
 import type { ReactNode } from 'react';
@@ -12,13 +12,13 @@ const VERDICT_WORDS: Readonly<Record<NonNullable<JobPlan['verdict']>, string>> =
 };
 
 /** The 80 % interval of the step time; empty for a plan from before there were intervals. */
-function intervalOf({ predictedStepLowMs, predictedStepHighMs }: JobPlan): string {
+function intervalOf({ predictedStepLowMs, predictedStepHighMs }: JobPlanPreview): string {
   if (predictedStepLowMs === undefined || predictedStepHighMs === undefined) return '';
   return ` (80 % interval: ${formatMs(predictedStepLowMs)} to ${formatMs(predictedStepHighMs)})`;
 }
 
 /** The plan of the job; empty if the planner had no answer. */
-export function PlanPanel({ plan }: { readonly plan: JobPlan }): ReactNode {
+export function PlanPanel({ plan }: { readonly plan: JobPlanPreview }): ReactNode {
   if (plan.layout === undefined || plan.predictedStepMs === undefined) return null;
   const memory =
     plan.predictedPeakBytes === undefined || plan.verdict === undefined

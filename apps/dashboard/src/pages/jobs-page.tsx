@@ -32,6 +32,11 @@ export function JobsPage(): ReactNode {
       <title>Jobs · Coxswain</title>
       <div className="title">
         <h1>Jobs</h1>
+        {session.me.role !== 'viewer' && (
+          <Link href="/jobs/new" className="button">
+            New job
+          </Link>
+        )}
         <JobFilter onChange={setListing} />
       </div>
       {error !== null && (
@@ -65,7 +70,8 @@ function NoJobs({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
   if (isFiltered) return <p className="empty">No job matches the filters.</p>;
   return (
     <p className="empty">
-      No jobs yet. <code>coxswain submit -f examples/jobs/tiny-gpt.yaml</code> makes the first.
+      No jobs yet. <code>coxswain submit -f examples/jobs/tiny-gpt.yaml</code> makes the first, or write one here with{' '}
+      <Link href="/jobs/new">New job</Link>.
     </p>
   );
 }

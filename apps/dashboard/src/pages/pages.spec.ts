@@ -23,6 +23,7 @@ describe('the list of jobs', () => {
     ['is being read', undefined, 'Reading jobs…'],
     ['failed to be read', new Error('The API does not answer.'), 'The API does not answer.'],
     ['is empty, with the command that makes the first', { jobs: [], isCut: false }, 'No jobs yet. coxswain submit -f'],
+    ['has a page that writes a job', { jobs: [], isCut: false }, 'Jobs New job'],
     ['is cut', { jobs: [aJob()], isCut: true }, 'Show more jobs'],
   ])('%s', (_sentence, answer, words) => {
     expect(textOf(jobsPage(answer))).toContain(words);
@@ -61,7 +62,7 @@ describe('the list of jobs', () => {
     ['of its project', 'research', '/projects/research/jobs/00000000-0000-4000-8000-000000000001'],
     ['without a project', null, '/projects/-/jobs/00000000-0000-4000-8000-000000000001'],
   ])('links to the page of a job %s', (_what, project, href) => {
-    expect(attributesOf(listed({ project }), 'href')).toEqual([href]);
+    expect(attributesOf(listed({ project }), 'href')).toEqual(['/jobs/new', href]);
   });
 });
 
@@ -222,6 +223,7 @@ describe('the whole page', () => {
 
   it.each<[string, string, string]>([
     ['jobs', '/', 'Reading jobs…'],
+    ['a new job', '/jobs/new', 'Opening…'],
     ['the queue', '/queue', 'Reading the queue…'],
     ['predictions', '/predictions', 'Reading predictions…'],
     ['the fabric', '/fabric', 'Reading the fabric…'],

@@ -20,15 +20,20 @@ const NOBODY: SessionState = {
 };
 
 /** Before anybody has signed in. */
-export function asGuest(page: ReactNode, state: Partial<SessionState> = {}, path = '/'): ReactElement {
-  const routed = createElement(Router, { ssrPath: path, children: page });
+export function asGuest(page: ReactNode, state: Partial<SessionState> = {}, path = '/', search = ''): ReactElement {
+  const routed = createElement(Router, { ssrPath: path, ssrSearch: search, children: page });
   return createElement(SessionContext, { value: { ...NOBODY, ...state } }, routed);
 }
 
 /** As `me`, at that path of the page. */
 export function asSignedIn(
   page: ReactNode,
-  { me = {}, answers = [], path = '/' }: { me?: Partial<WhoAmI>; answers?: Answers; path?: string } = {},
+  {
+    me = {},
+    answers = [],
+    path = '/',
+    search = '',
+  }: { me?: Partial<WhoAmI>; answers?: Answers; path?: string; search?: string } = {},
 ): ReactElement {
   const client = new QueryClient({
     defaultOptions: {
@@ -45,5 +50,5 @@ export function asSignedIn(
   }
   const session = { api: {} as ApiClient, me: { ...ADA, ...me }, signOut: () => undefined };
   const queried = createElement(QueryClientProvider, { client }, page);
-  return asGuest(queried, { session }, path);
+  return asGuest(queried, { session }, path, search);
 }
