@@ -32,15 +32,27 @@ const FAILED: Partial<Omit<Job, 'spec'>> = {
 
 describe('the page of a job', () => {
   it.each<[string, Partial<Omit<Job, 'spec'>>, string]>([
-    ['waits', { state: 'Queued', summary: 'Waits for 4 GPUs.' }, 'tiny-gpt Queued Suspend Cancel Waits for 4 GPUs.'],
-    ['starts', { state: 'Starting', summary: 'Starts.' }, 'tiny-gpt Starting Suspend Cancel Starts.'],
-    ['runs', {}, 'tiny-gpt Running Suspend Cancel Training on 4 GPUs.'],
-    ['restarts', { state: 'Restarting', summary: 'Restarts.' }, 'tiny-gpt Restarting Suspend Cancel Restarts.'],
-    ['failed', FAILED, 'tiny-gpt Failed Rank 1 failed 4 times.'],
-    ['is complete', { state: 'Complete', summary: 'Trained.' }, 'tiny-gpt Complete Trained.'],
-    ['is cancelled', { state: 'Cancelled', summary: 'Stopped.' }, 'tiny-gpt Cancelled Stopped.'],
-    ['was refused', { state: 'Refused', summary: 'No such queue.' }, 'tiny-gpt Refused No such queue.'],
-    ['is being deleted', { state: 'Deleting', summary: 'Goes.' }, 'tiny-gpt Deleting Goes.'],
+    [
+      'waits',
+      { state: 'Queued', summary: 'Waits for 4 GPUs.' },
+      'tiny-gpt Queued Suspend Cancel Delete Submit again Waits for 4 GPUs.',
+    ],
+    [
+      'starts',
+      { state: 'Starting', summary: 'Starts.' },
+      'tiny-gpt Starting Suspend Cancel Delete Submit again Starts.',
+    ],
+    ['runs', {}, 'tiny-gpt Running Suspend Cancel Delete Submit again Training on 4 GPUs.'],
+    [
+      'restarts',
+      { state: 'Restarting', summary: 'Restarts.' },
+      'tiny-gpt Restarting Suspend Cancel Delete Submit again Restarts.',
+    ],
+    ['failed', FAILED, 'tiny-gpt Failed Delete Submit again Rank 1 failed 4 times.'],
+    ['is complete', { state: 'Complete', summary: 'Trained.' }, 'tiny-gpt Complete Delete Submit again Trained.'],
+    ['is cancelled', { state: 'Cancelled', summary: 'Stopped.' }, 'tiny-gpt Cancelled Delete Submit again Stopped.'],
+    ['was refused', { state: 'Refused', summary: 'No such queue.' }, 'tiny-gpt Refused Submit again No such queue.'],
+    ['is being deleted', { state: 'Deleting', summary: 'Goes.' }, 'tiny-gpt Deleting Submit again Goes.'],
   ])('says first that the job %s, and what may be done', (_sentence, job, words) => {
     expect(textOf(page({ job }))).toMatch(new RegExp(`^\\S+ · \\w+ · Coxswain ${words.replaceAll('.', '\\.')} Step`));
   });
@@ -49,7 +61,7 @@ describe('the page of a job', () => {
     const job = aJob({ state: 'Suspended', summary: 'Is suspended.', spec: { suspend: true } });
     const live = { ...NOTHING_RECEIVED, ranks: undefined, problem: undefined, setJob: () => undefined, job };
     const text = textOf(asSignedIn(createElement(JobDetails, { project: 'research', live })));
-    expect(text).toContain('tiny-gpt Suspended Resume Cancel Is suspended.');
+    expect(text).toContain('tiny-gpt Suspended Resume Cancel Delete Resume on… Submit again Is suspended.');
   });
 
   it.each<[Job['state'], string]>([

@@ -39,15 +39,19 @@ export function JobDetails({ project, live }: JobDetailsProps): ReactNode {
     [curve],
   );
   const isFinished = FINAL_JOB_STATES.has(job.state);
-  // Its ranks may still run, and its time is still counted; but nothing else can be asked of it.
-  const isDeleting = job.state === 'Deleting';
   return (
     <>
       <title>{`${job.name} · ${job.state} · Coxswain`}</title>
       <div className="title">
         <h1>{job.name}</h1>
         <StatePill state={job.state} />
-        <JobActions job={job} project={project} isFinished={isFinished || isDeleting} onChange={setJob} />
+        <JobActions
+          job={job}
+          project={project}
+          onChange={(changed) => {
+            if (changed !== undefined) setJob(changed);
+          }}
+        />
       </div>
       <FailureCause job={job} now={new Date()} />
       <p className={isBad(job.state) ? 'sentence problem' : 'sentence'} data-testid="summary">

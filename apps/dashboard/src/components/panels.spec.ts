@@ -29,15 +29,23 @@ import { asSignedIn } from './testing/signed-in.ts';
 const nothing = (): void => undefined;
 
 describe('the buttons of a job', () => {
-  const buttons = (role: WhoAmI['role'], isFinished: boolean, suspend = false): string => {
-    const props = { job: aJob({ spec: { suspend } }), project: 'research', isFinished, onChange: nothing };
+  const buttons = (role: WhoAmI['role'], state: Job['state'] = 'Running'): string => {
+    const props = {
+      job: aJob({ state, spec: { suspend: state === 'Suspended' } }),
+      project: 'research',
+      onChange: nothing,
+    };
     return textOf(asSignedIn(createElement(JobActions, props), { me: { role } }));
   };
   it.each<[string, Parameters<typeof buttons>, string]>([
-    ['suspend and cancel a job that runs', ['submitter', false], 'Suspend Cancel'],
-    ['resume a job that is suspended', ['operator', false, true], 'Resume Cancel'],
-    ['are not for viewers', ['viewer', false], ''],
-    ['are gone when the job is finished', ['admin', true], ''],
+    ['suspend, cancel and delete a job that runs', ['submitter'], 'Suspend Cancel Delete Submit again'],
+    [
+      'resume a job that is suspended, also on another layout',
+      ['operator', 'Suspended'],
+      'Resume Cancel Delete Resume on… Submit again',
+    ],
+    ['are not for viewers', ['viewer'], ''],
+    ['delete a job that is finished, and submit it again', ['admin', 'Complete'], 'Delete Submit again'],
   ])('%s', (_sentence, given, want) => {
     expect(buttons(...given)).toBe(want);
   });

@@ -4,6 +4,7 @@ import { formatDuration } from '@coxswain/units';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { Link } from 'wouter';
+import { JobMenu } from '../components/job-menu.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { StatePill } from '../components/state-pill.tsx';
 import { JobFilter } from '../jobs/job-filter.tsx';
@@ -90,6 +91,9 @@ function JobTable({ jobs }: { readonly jobs: readonly JobSummary[] }): ReactNode
             <th className="number">GPUs</th>
             <th>Layout</th>
             <th className="number">Age</th>
+            <th>
+              <span className="unseen">Actions</span>
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -122,6 +126,9 @@ function JobRow({ job }: { readonly job: JobSummary }): ReactNode {
       <td className="number detail">{job.gpus.toLocaleString('en')}</td>
       <td className="detail nowrap">{job.layout === null ? 'to be planned' : formatLayout(job.layout)}</td>
       <td className="number detail nowrap">{formatDuration(Date.now() - Date.parse(job.createdAt))}</td>
+      <td className="menu-cell">
+        <JobMenu job={job} />
+      </td>
     </tr>
   );
 }
