@@ -1,14 +1,11 @@
 import { FINAL_JOB_STATES, type Job } from '@coxswain/api-types';
-import { useMemo, type ReactNode } from 'react';
-import { epochStarts, rangeColumnsOf } from '../job/curve.ts';
+import type { ReactNode } from 'react';
 import { liveProgress } from '../job/live-progress.ts';
 import type { LiveJob } from '../job/use-live-job.ts';
-import { formatSpeed } from '../step-time.ts';
 import { Attempts } from './attempts.tsx';
 import { ApplyFailureNote } from './apply-failure-note.tsx';
 import { CheckpointsPanel } from './checkpoints-panel.tsx';
 import { WhyNotTrainingNote } from './why-not-training-note.tsx';
-import { CurvePlot } from './curve-plot.tsx';
 import { FailureCause } from './failure-cause.tsx';
 import { JobActions } from './job-actions.tsx';
 import { JobEvents } from './job-events.tsx';
@@ -19,10 +16,9 @@ import { PlacedTraffic } from './placed-traffic.tsx';
 import { PlanPanel } from './plan-panel.tsx';
 import { RankMap } from './rank-map.tsx';
 import { RenderingPanel } from './rendering-panel.tsx';
+import { RunCurves } from './run-curves.tsx';
 import { StacksPanel } from './stacks-panel.tsx';
 import { StatePill } from './state-pill.tsx';
-
-const formatLoss = (value: number): string => value.toFixed(3);
 
 interface JobDetailsProps {
   readonly project: string;
@@ -32,12 +28,6 @@ interface JobDetailsProps {
 /** Everything that the page of a job shows of it. */
 export function JobDetails({ project, live }: JobDetailsProps): ReactNode {
   const { job, events, curve, ranks, problem, setJob } = live;
-  const loss = useMemo(() => rangeColumnsOf(curve, 'loss'), [curve]);
-  const speed = useMemo(() => rangeColumnsOf(curve, 'tokensPerSecond'), [curve]);
-  const marks = useMemo(
-    () => epochStarts(curve).map(({ epoch, step }) => ({ step, label: `attempt ${epoch}` })),
-    [curve],
-  );
   const isFinished = FINAL_JOB_STATES.has(job.state);
   return (
     <>
@@ -66,10 +56,7 @@ export function JobDetails({ project, live }: JobDetailsProps): ReactNode {
       )}
       <JobFacts job={job} progress={liveProgress(job, curve)} />
       {job.plan !== null && <PlanPanel plan={job.plan} />}
-      <div className="plots">
-        <CurvePlot title="Loss" data={loss} color="--curve-loss" format={formatLoss} marks={marks} />
-        <CurvePlot title="Tokens/s" data={speed} color="--curve-speed" fromZero format={formatSpeed} marks={marks} />
-      </div>
+      <RunCurves job={job} project={project} curve={curve} />
       <LifePanel job={job} project={project} isFinished={isFinished} />
       <CheckpointsPanel job={job} project={project} />
       <LogsPanel job={job} project={project} />

@@ -62,7 +62,10 @@ function painted(...marks: readonly CurveMark[]): Recorded {
   return recorded;
 }
 
-const mark = (step: number): CurveMark => ({ step, label: `attempt at ${step}` });
+const mark = (x: number, color?: string): CurveMark => ({
+  ...{ x, label: `attempt at ${x}` },
+  ...(color === undefined ? {} : { color }),
+});
 
 describe('the marks of a curve', () => {
   const setDensity = (devicePixelRatio: number): unknown => Object.assign(globalThis, { devicePixelRatio });
@@ -109,6 +112,10 @@ describe('the marks of a curve', () => {
       ['attempt at 20.8', 316, 44, 'left'],
     ]);
     expect(dashes).toEqual([[8, 8]]);
+  });
+
+  it('have the color of their run if several are laid over each other', () => {
+    expect([...painted(mark(10, 'red'), mark(20), mark(30, 'red')).colors]).toEqual(['red', 'grey']);
   });
 
   it('leave the canvas as they found it', () => {

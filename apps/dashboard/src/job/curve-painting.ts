@@ -1,10 +1,12 @@
 /** Paints on a plot what the plotting library does not. */
 import type uPlot from 'uplot';
 
-/** A step to mark with a dashed line, e.g. where a restart began. */
+/** A place to mark with a dashed line, e.g. where a restart began. */
 export interface CurveMark {
-  readonly step: number;
+  readonly x: number;
   readonly label: string;
+  /** Absent: that of the axis. */
+  readonly color?: string;
 }
 
 /** Two labels nearer than this would be unreadable; the later one is left out, its line is not. */
@@ -25,14 +27,14 @@ export function drawMarks(
 ): void {
   const { ctx, bbox } = plot;
   ctx.save();
-  ctx.strokeStyle = ink;
-  ctx.fillStyle = ink;
   ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
   ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
   let labelledX = -Infinity;
-  for (const { step, label } of marks) {
-    const x = plot.valToPos(step, 'x', true);
+  for (const { x: at, label, color = ink } of marks) {
+    const x = plot.valToPos(at, 'x', true);
     if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.strokeStyle = color;
+    ctx.fillStyle = color;
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);

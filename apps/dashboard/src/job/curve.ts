@@ -67,8 +67,11 @@ export function columnsOf(curve: Curve, ...values: readonly Value[]): [number[],
   return [steps, ...columns];
 }
 
+/** Values that the API keeps of each step. */
+export type SeriesName = 'loss' | 'gradNorm' | 'tokensPerSecond';
+
 /** A value with the least and the greatest of the steps of each point. */
-export function rangeColumnsOf(curve: Curve, name: 'loss' | 'tokensPerSecond'): [number[], ...(number | null)[][]] {
+export function rangeColumnsOf(curve: Curve, name: SeriesName): [number[], ...(number | null)[][]] {
   return columnsOf(
     curve,
     (point) => point[name],
