@@ -2,9 +2,10 @@ import { ApiClient, ApiProblem } from '@coxswain/api-client';
 import type { WhoAmI } from '@coxswain/api-types';
 import { createContext, use, useEffect, useMemo, useState, type ReactNode } from 'react';
 import { signInProblem } from './sign-in-problem.ts';
+import { useTabToken } from './use-tab-token.ts';
 import { takeFromAddress } from './take-from-address.ts';
 
-/** The token lives as long as the tab: closing it signs out. */
+/** The token lives as long as a tab that has it: closing the last one signs out. */
 const STORAGE_KEY = 'coxswain-token';
 
 export interface Session {
@@ -28,8 +29,8 @@ export interface SessionState {
 export const SessionContext = createContext<SessionState | undefined>(undefined);
 
 /**
- * Signs in with the token of an address ending in `#token=…`, with one kept in this tab, or with the cookie of a session. It removes the token from
- * the address. No script can see the cookie.
+ * Signs in with the token of an address ending in `#token=…`, with one kept in this tab or in another one that is open, or with the cookie of a session. It
+ * removes the token from the address. No script can see the cookie.
  */
 export function SessionProvider({ children }: { readonly children: ReactNode }): ReactNode {
   const issuer = useIssuer();
@@ -38,7 +39,21 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
   const [problem, setProblem] = useState(initialProblem);
   /** The browser has no good cookie. */
   const [isGuest, setGuest] = useState(false);
+  /** A person signed out in this tab, which is then signed in by no other tab. */
+  const [isLeft, setLeft] = useState(false);
   const api = useMemo(() => new ApiClient({ server: '', token }), [token]);
+  // Other tabs get a token that the API has accepted.
+  const tellSignOut = useTabToken(me === undefined ? undefined : token, {
+    // The cookie of a session goes first.
+    isWanted: token === undefined && !isLeft && (isGuest || issuer === null),
+    onToken: setToken,
+    onSignOut: () => {
+      setLeft(true);
+      sessionStorage.removeItem(STORAGE_KEY);
+      setMe(undefined);
+      setToken(undefined);
+    },
+  });
   const isKnown = token !== undefined || (typeof issuer === 'string' && !isGuest);
 
   useEffect(() => {
@@ -56,6 +71,8 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
         // Nobody has signed in yet: that is no problem.
         if (token !== undefined || !isUnauthenticated(error)) setProblem(sentenceOf(error));
         if (token === undefined) setGuest(true);
+        // Other tabs may have the same token, and would give it again.
+        else setLeft(true);
         sessionStorage.removeItem(STORAGE_KEY);
         setToken(undefined);
       },
@@ -67,6 +84,8 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
 
   const state = useMemo<SessionState>(() => {
     const forget = (): void => {
+      tellSignOut();
+      setLeft(true);
       sessionStorage.removeItem(STORAGE_KEY);
       setGuest(true);
       setMe(undefined);
@@ -78,7 +97,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }):
     const session = me === undefined ? undefined : { api, me, signOut };
     const busy = me === undefined && (isKnown || issuer === undefined);
     return { session, issuer, problem, busy, signIn: setToken };
-  }, [api, isKnown, issuer, me, problem, token]);
+  }, [api, isKnown, issuer, me, problem, tellSignOut, token]);
 
   return <SessionContext value={state}>{children}</SessionContext>;
 }

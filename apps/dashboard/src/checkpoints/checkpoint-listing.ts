@@ -7,7 +7,14 @@ export interface CheckpointListing {
   readonly verdict: string;
 }
 
-export const ALL_CHECKPOINTS: CheckpointListing = { job: '', verdict: '' };
+/** Reads the filters from the form, or from the address of the page. */
+export function checkpointListingOf(form: { get(field: keyof CheckpointListing): unknown }): CheckpointListing {
+  const text = (field: keyof CheckpointListing): string => {
+    const value = form.get(field);
+    return typeof value === 'string' ? value.trim() : '';
+  };
+  return { job: text('job'), verdict: text('verdict') };
+}
 
 type CheckpointQuery = NonNullable<Parameters<ApiClient['projectCheckpoints']>[1]>;
 

@@ -13,6 +13,7 @@ import { createElement } from 'react';
 import { nodesOf, treeOf } from '../fabric/fabric-tree.ts';
 import { aClusterFabric, aFabricPlace } from '../fabric/testing/a-cluster-fabric.ts';
 import { JobFilter } from '../jobs/job-filter.tsx';
+import { ALL_JOBS } from '../jobs/job-listing.ts';
 import { ApplyFailureNote } from './apply-failure-note.tsx';
 import { FabricHistory } from './fabric-history.tsx';
 import { FabricMap } from './fabric-map.tsx';
@@ -332,7 +333,7 @@ describe('the fabric by leaf', () => {
 });
 
 describe('the form above the list of jobs', () => {
-  const form = createElement(JobFilter, { onChange: nothing });
+  const form = createElement(JobFilter, { listing: ALL_JOBS, onChange: nothing });
   it.each<[string, string, readonly string[]]>([
     ['fields that the listing reads', 'name', ['search', 'labels', 'owner', 'state', 'orderBy']],
     ['names for screen readers', 'aria-label', ['Words of the name', 'Labels', 'Owner']],

@@ -1,11 +1,20 @@
 import { JOB_STATES } from '@coxswain/api-types';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
+import { useFieldValues } from '../use-field-values.ts';
 import { type JobListing, listingOf } from './job-listing.ts';
 
+interface JobFilterProps {
+  readonly listing: JobListing;
+  readonly onChange: (listing: JobListing) => void;
+}
+
 /** Which jobs are shown: what was typed is asked for at Enter or on leaving a field, so that no half of a selector is. */
-export function JobFilter({ onChange }: { readonly onChange: (listing: JobListing) => void }): ReactNode {
+export function JobFilter({ listing, onChange }: JobFilterProps): ReactNode {
+  const form = useRef<HTMLFormElement>(null);
+  useFieldValues(form, listing);
   return (
     <form
+      ref={form}
       className="actions"
       role="search"
       onBlur={(event) => onChange(listingOf(new FormData(event.currentTarget)))}

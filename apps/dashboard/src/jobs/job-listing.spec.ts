@@ -1,5 +1,5 @@
 import { aJob } from '@coxswain/api-types/testing';
-import { ALL_JOBS, inOrder, listingOf, queryOf } from './job-listing.ts';
+import { addressOf, ALL_JOBS, inOrder, listingOf, queryOf } from './job-listing.ts';
 
 const formOf = (fields: Readonly<Record<string, string>>): FormData => {
   const form = new FormData();
@@ -18,6 +18,16 @@ describe('the form above the list of jobs', () => {
     ['asks for no order that there is not', { orderBy: 'size' }, { orderBy: 'createdAt' }],
   ])('%s', (_sentence, fields, want) => {
     expect(queryOf(listingOf(formOf(fields)))).toEqual(want);
+  });
+
+  it.each<[string, string]>([
+    ['nothing', ''],
+    [
+      'each filter and the order',
+      'search=llama+70b&labels=team%3Dvision%2C%21old&owner=ada&state=Running&orderBy=name',
+    ],
+  ])('is in the address with %s', (_what, address) => {
+    expect(addressOf(listingOf(new URLSearchParams(address))).toString()).toBe(address);
   });
 
   it('asks for every job at first', () => {

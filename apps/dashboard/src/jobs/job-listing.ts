@@ -12,7 +12,7 @@ export interface JobListing {
 
 export const ALL_JOBS: JobListing = { search: '', labels: '', owner: '', state: '', orderBy: 'createdAt' };
 
-/** Reads the filters from the form. */
+/** Reads the filters from the form, or from the address of the page. */
 export function listingOf(form: { get(field: keyof JobListing): unknown }): JobListing {
   const text = (field: keyof JobListing): string => {
     const value = form.get(field);
@@ -25,6 +25,12 @@ export function listingOf(form: { get(field: keyof JobListing): unknown }): JobL
     state: text('state'),
     orderBy: JOB_ORDERS.find((order) => order === text('orderBy')) ?? 'createdAt',
   };
+}
+
+/** The same for the address of the page; what does not filter is left out. */
+export function addressOf(listing: JobListing): URLSearchParams {
+  const fields = Object.entries(listing).filter(([field, value]) => value !== ALL_JOBS[field as keyof JobListing]);
+  return new URLSearchParams(fields as [string, string][]);
 }
 
 /** The same for the API. */

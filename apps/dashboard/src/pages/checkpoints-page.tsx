@@ -1,8 +1,8 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useState, type ReactNode } from 'react';
-import { useLocation } from 'wouter';
+import { useMemo, useRef, useState, type ReactNode } from 'react';
+import { useLocation, useSearchParams } from 'wouter';
 import {
-  ALL_CHECKPOINTS,
+  checkpointListingOf,
   checkpointQueryOf,
   VERDICT_CHOICES,
   type CheckpointListing,
@@ -11,6 +11,7 @@ import { CheckpointTable } from '../components/checkpoint-table.tsx';
 import { VerdictLegend } from '../components/verdict-pill.tsx';
 import { projectsOf } from '../projects-of.ts';
 import { useSession } from '../session.tsx';
+import { useFieldValues } from '../use-field-values.ts';
 
 const REFRESH_MS = 15_000;
 const PAGE_SIZE = 50;
@@ -18,7 +19,8 @@ const PAGE_SIZE = 50;
 /** What the jobs of a project saved, the newest first. */
 export function CheckpointsPage({ project }: { readonly project: string }): ReactNode {
   const { api } = useSession();
-  const [listing, setListing] = useState(ALL_CHECKPOINTS);
+  const [address, setAddress] = useSearchParams();
+  const listing = useMemo(() => checkpointListingOf(address), [address]);
   const [pageToken, setPageToken] = useState<string>();
   const { data, error, isPending } = useQuery({
     queryKey: ['checkpoints', project, listing, pageToken],
@@ -34,8 +36,11 @@ export function CheckpointsPage({ project }: { readonly project: string }): Reac
         <h1>Checkpoints{project === '-' ? '' : ` of ${project}`}</h1>
         <ProjectChoice project={project} />
         <CheckpointFilter
+          listing={listing}
           onChange={(next) => {
-            setListing(next);
+            setAddress(Object.entries(next).filter(([, value]) => value !== '') as [string, string][], {
+              replace: true,
+            });
             setPageToken(undefined);
           }}
         />
@@ -90,22 +95,21 @@ function ProjectChoice({ project }: { readonly project: string }): ReactNode {
   );
 }
 
-function CheckpointFilter({ onChange }: { readonly onChange: (listing: CheckpointListing) => void }): ReactNode {
-  const read = (form: HTMLFormElement): void => {
-    const fields = new FormData(form);
-    const text = (field: keyof CheckpointListing): string => {
-      const value = fields.get(field);
-      return typeof value === 'string' ? value.trim() : '';
-    };
-    onChange({ job: text('job'), verdict: text('verdict') });
-  };
+function CheckpointFilter(props: {
+  readonly listing: CheckpointListing;
+  readonly onChange: (listing: CheckpointListing) => void;
+}): ReactNode {
+  const { listing, onChange } = props;
+  const form = useRef<HTMLFormElement>(null);
+  useFieldValues(form, listing);
   return (
     <form
+      ref={form}
       className="actions"
       role="search"
       onSubmit={(event) => {
         event.preventDefault();
-        read(event.currentTarget);
+        onChange(checkpointListingOf(new FormData(event.currentTarget)));
       }}
     >
       <input name="job" type="search" aria-label="Name of the job" placeholder="Job" maxLength={256} />

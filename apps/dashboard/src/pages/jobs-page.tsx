@@ -2,13 +2,13 @@ import type { JobSummary } from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
 import { formatDuration } from '@coxswain/units';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useState, type ReactNode } from 'react';
-import { Link } from 'wouter';
+import { useMemo, useState, type ReactNode } from 'react';
+import { Link, useSearchParams } from 'wouter';
 import { JobMenu } from '../components/job-menu.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { StatePill } from '../components/state-pill.tsx';
 import { JobFilter } from '../jobs/job-filter.tsx';
-import { ALL_JOBS } from '../jobs/job-listing.ts';
+import { addressOf, listingOf } from '../jobs/job-listing.ts';
 import { readJobs } from '../jobs/read-jobs.ts';
 import { useSession } from '../session.tsx';
 
@@ -20,7 +20,8 @@ const MANY_JOBS = 500;
 /** The jobs of every project that the token may see. */
 export function JobsPage(): ReactNode {
   const session = useSession();
-  const [listing, setListing] = useState(ALL_JOBS);
+  const [address, setAddress] = useSearchParams();
+  const listing = useMemo(() => listingOf(address), [address]);
   const [pageSize, setPageSize] = useState(FEW_JOBS);
   const { data, error, isPending } = useQuery({
     queryKey: ['jobs', session.me.project, listing, pageSize],
@@ -38,7 +39,13 @@ export function JobsPage(): ReactNode {
             New job
           </Link>
         )}
-        <JobFilter onChange={setListing} />
+        <JobFilter
+          listing={listing}
+          onChange={(next) => {
+            const query = addressOf(next);
+            if (query.toString() !== addressOf(listing).toString()) setAddress(query, { replace: true });
+          }}
+        />
       </div>
       {error !== null && (
         <p className="problem" role="alert">
