@@ -28,8 +28,7 @@ describe('the command line starts fast, because it loads late what few commands 
 
   it.each([
     ['the client of Kubernetes', ['kube', 'undici', '@kubernetes/client-node']],
-    ['the rules of the operator', ['lifecycle', 'scheduling']],
-    ['the simulation, besides its presets', ['goodput']],
+    ['the rules of the operator, nor the simulation, which needs them', ['lifecycle', 'scheduling']],
     ['OpenID Connect', ['openid-client', 'oauth4webapi', 'jose']],
     ['the client of S3', ['@aws-sdk/client-s3']],
   ])('does not load %s', (_what, packages) => {
