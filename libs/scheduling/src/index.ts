@@ -35,6 +35,7 @@ export {
   priorityOf,
 } from './order/priority.ts';
 export { isLongSearch } from './capacity/long-search.ts';
+export { once } from './capacity/once.ts';
 export type { NodePromise } from './promises/node-promise.ts';
 export type { RightOfReturn } from './promises/rights-of-return.ts';
 export { podShape } from './kueue/pod-shape.ts';

@@ -98,6 +98,19 @@ describe('a pod that reads kept logs', () => {
     expect(replies).toEqual(['pod', 'pod', 'pod', 'pod', 'busy']);
   });
 
+  it('waits in line behind seven others of its namespace at most, so that other namespaces have their turn', async () => {
+    world();
+    const other = { ...JOB, metadata: { ...JOB.metadata, namespace: 'other', uid: 'uid-of-other' } };
+    script.cache.jobs.cached.upsert(other as TrainingJob & KubeObject);
+    const ask = (rank: number) => readers.open({ ...ASKED, rank });
+    const replies = Array.from({ length: 70 }, (_, rank) => ask(rank));
+    const kind = (await readers.open({ ...ASKED, jobUid: 'uid-of-other' })).kind;
+    expect(kind).toBe('pod');
+    const kinds = (await Promise.all(replies)).map((reply) => reply.kind);
+    expect(kinds.filter((one) => one !== 'busy')).toEqual(['pod', 'pod', 'pod', 'pod']);
+    expect((await ask(0)).kind).toBe('pod');
+  });
+
   it('is one of four also if the requests come at the same time', async () => {
     world();
     const replies = await Promise.all(

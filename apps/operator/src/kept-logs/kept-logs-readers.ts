@@ -38,8 +38,8 @@ const SWEEP_MS = 60_000;
 const MAX_READING = { all: 32, namespace: 4 } as const;
 /** Pods that exist; the oldest that have finished are deleted for new ones. */
 const MAX_PRESENT = { all: 128, namespace: 16 } as const;
-/** Requests that wait for the ones before them. */
-const MAX_WAITING = 64;
+/** Requests that wait for the ones before them, or are answered. */
+const MAX_WAITING = { all: 64, namespace: 8 } as const;
 
 /** One pod for each question. No state is kept: another leader finds the pods by their label. */
 export class KeptLogsReaders {
@@ -49,7 +49,8 @@ export class KeptLogsReaders {
   #mayHavePods = true;
   /** Requests are answered one after the other: each counts the pods that the ones before it started. */
   #last: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
+  /** Namespaces of the requests in line, each as often as it has some. */
+  readonly #inLine: string[] = [];
 
   constructor(parts: KeptLogsReadersParts) {
     this.#parts = parts;
@@ -74,9 +75,12 @@ export class KeptLogsReaders {
 
   /** Starts the pod that answers, unless it is there already. */
   async open(request: KeptLogsRequest): Promise<KeptLogsReply> {
-    if (this.#waiting >= MAX_WAITING) return { kind: 'busy' };
-    this.#waiting += 1;
-    const reply = this.#last.then(() => this.#open(request)).finally(() => (this.#waiting -= 1));
+    const { namespace = '' } = this.#parts.cache.jobs.cached.byIndex(BY_UID, request.jobUid)[0]?.metadata ?? {};
+    const own = this.#inLine.filter((one) => one === namespace).length;
+    if (this.#inLine.length >= MAX_WAITING.all || own >= MAX_WAITING.namespace) return { kind: 'busy' };
+    this.#inLine.push(namespace);
+    const leave = (): void => void this.#inLine.splice(this.#inLine.indexOf(namespace), 1);
+    const reply = this.#last.then(() => this.#open(request)).finally(leave);
     this.#last = reply.catch(() => undefined);
     return await reply;
   }

@@ -14,7 +14,7 @@ import type { FabricCapacity } from '@coxswain/fabric';
 import type { MeasuredGpus } from '@coxswain/job-planning';
 import { type JobRecord, recordOf } from '../record/job-record.ts';
 import type { NodeState, Observed, ObservedPod, RefusedWrite } from './observed.ts';
-import { isRecordedPlacement } from '@coxswain/scheduling';
+import { isRecordedPlacement, once } from '@coxswain/scheduling';
 import { isOfClaim } from './claims.ts';
 import { DEFAULT_RETENTION, type Retention } from './retention.ts';
 import { DEFAULT_TIMEOUTS, type Timeouts } from './timeouts.ts';
@@ -123,11 +123,6 @@ export function factsOf(
     capacity: once(observed.capacity),
     observed,
   };
-}
-
-function once<T>(ask: () => T): () => T {
-  let answer: { readonly value: T } | undefined;
-  return () => (answer ??= { value: ask() }).value;
 }
 
 /** The recorded placement of that attempt; undefined: it does not exist. */
