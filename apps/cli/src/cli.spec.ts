@@ -591,9 +591,36 @@ describe('reading', () => {
     expect(read((await run(['-o', format, 'list'], FOUND)).out)).toEqual([summary]);
   });
 
-  it('prints no control characters, so no colours, whoever reads', async () => {
-    const { out } = await run(['list'], FOUND, { widthColumns: 120 });
-    expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
+  const TERMINAL = { out: true, err: true };
+  it.each<[string, readonly string[], Partial<CliContext>, RegExp]>([
+    ['a pipe gets no colours', ['list'], {}, /^NAME[^\u001b]*\ntiny-gpt[^\u001b]*$/],
+    ['a terminal gets the state in its colour', ['list'], { terminals: TERMINAL }, /\u001b\[36mRunning\u001b\[39m/],
+    ['--color=never goes before the terminal', ['--color=never', 'list'], { terminals: TERMINAL }, /^[^\u001b]*$/],
+    ['--color=always goes before the pipe', ['list', '--color=always'], {}, /\u001b\[36mRunning/],
+    ['JSON has none, also if they are asked for', ['list', '-o', 'json', '--color=always'], {}, /^[^\u001b]*$/],
+  ])('%s', async (_sentence, argv, context, want) => {
+    expect((await run(argv, FOUND, context)).out).toMatch(want);
+  });
+
+  it('an error is red in a terminal', async () => {
+    const { err } = await run(['get', 'tiny-gpt', '-o', 'xml'], FOUND, { terminals: TERMINAL });
+    expect(err).toMatch(/^\u001b\[31merror: option '-o, --output <format>' argument 'xml' is invalid/);
+  });
+
+  it('a name that no job has is answered with the one that was meant', async () => {
+    const routes = {
+      ...ME,
+      [`GET ${JOBS}?q=tiny-gtp&pageSize=100`]: { json: { items: [] } },
+      [`GET ${JOBS}?pageSize=100`]: { json: { items: [aJob()] } },
+    };
+    expect((await run(['get', 'tiny-gtp'], routes)).err).toBe(
+      'No job named "tiny-gtp" in project research. Did you mean tiny-gpt? `coxswain list` lists the existing ones.',
+    );
+  });
+
+  it('get ends with the page of the job', async () => {
+    const { out } = await run(['get', 'tiny-gpt'], FOUND);
+    expect(out).toMatch(new RegExp(`\nPage: +${fake?.url}/projects/research/jobs/${aJob().id}\n`));
   });
 });
 
@@ -842,7 +869,7 @@ describe('watching', () => {
   it('gives up when the API refuses, e.g. because the job is gone', async () => {
     const refusal: FakeAnswer = { problem: { status: 404, code: 'NOT_FOUND', detail: 'there is no such job' } };
     const { code, err } = await run(['watch', 'tiny-gpt'], { ...FOUND, [stream]: refusal });
-    expect([code, err]).toEqual([1, 'there is no such job (NOT_FOUND)']);
+    expect([code, err]).toEqual([1, expect.stringMatching(/^Page {2}http\S+\nthere is no such job \(NOT_FOUND\)$/)]);
   });
 
   it('ends with 130 and no complaint on Ctrl-C', async () => {
@@ -852,7 +879,7 @@ describe('watching', () => {
       { ...FOUND, [stream]: { stream: sse('event', aJobEvent(), 1), end: 'never' } },
       { signal: abort.signal, onPrint: () => abort.abort() },
     );
-    expect([code, err]).toEqual([130, '']);
+    expect([code, err]).toEqual([130, expect.stringMatching(/^Page {2}http\S+$/)]);
   });
 
   it('prints progress at most once a second', async () => {

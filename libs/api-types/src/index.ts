@@ -134,6 +134,7 @@ export type { SecretFile, SecretVariable } from './secret-references.ts';
 export { plainSecrets } from './plain-secrets.ts';
 export { isWholeRampUp, samplesOfSteps } from './batch-ramp-up.ts';
 export { stepsOf } from './training-spec.ts';
+export { paceAfter, type StepPace } from './step-pace.ts';
 export type { ScratchSpec } from './scratch-spec.ts';
 export { CODE_LIMITS, CODE_MEDIA_TYPE, CodeArchive, CodeDigest, codePathOf, CodeSpec } from './code-spec.ts';
 export { HARMLESS_FILES, LIKELY_SECRETS, UNNEEDED_FOLDERS, WITHHELD_FILES } from './shipped-files.ts';

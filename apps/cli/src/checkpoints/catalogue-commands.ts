@@ -94,7 +94,7 @@ function addListCommand(checkpoint: Command, session: Session): void {
       const { items, hasMore } = await upTo(Math.max(1, limit), (page) =>
         api.projectCheckpoints(project, { ...filters, job, ...page }),
       );
-      session.show(items, catalogueTable);
+      session.show(items, (shown) => catalogueTable(shown, session.widthColumns));
       if (hasMore) session.printError(`More Checkpoints exist. \`--limit\` sets how many are listed (now ${limit}).`);
     });
 }

@@ -1,51 +1,45 @@
 import type { CheckpointDetail, CheckpointRecord, CheckpointVerification, TensorGroup } from '@coxswain/api-types';
 import { formatBytes, formatDuration } from '@coxswain/units';
+import { type FittedColumn, fittedTable } from '../output/fitted-table.ts';
 import { columns, utcText } from '../output/output.ts';
 
+type RecordColumn = FittedColumn<CheckpointRecord>;
+
+const STEP: RecordColumn = { title: 'STEP', worth: 8, cell: ({ step }) => `${step}` };
+const ATTEMPT: RecordColumn = { title: 'ATTEMPT', worth: 2, cell: ({ epoch }) => `${epoch}` };
+const STATE: RecordColumn = { title: 'STATE', worth: 7, cell: stateOf };
+const SIZE: RecordColumn = { title: 'SIZE', worth: 5, cell: ({ bytes }) => formatBytes(bytes) };
+const FORMAT: RecordColumn = { title: 'FORMAT', worth: 1, cell: ({ format }) => format };
+const VERIFIED: RecordColumn = { title: 'VERIFIED', worth: 6, cell: describeVerified };
+const HOLDS: RecordColumn = { title: 'HOLDS', worth: 3, cell: describeHeld };
+const SAVED: RecordColumn = { title: 'SAVED (UTC)', worth: 4, cell: ({ createdAt }) => utcText(createdAt) };
+const JOB: RecordColumn = { title: 'JOB', worth: 8, cell: ({ jobName }) => jobName };
+const NAME: RecordColumn = { title: 'NAME', worth: 9, cell: ({ name }) => name };
+const OF_ONE_JOB = [STEP, ATTEMPT, STATE, SIZE, FORMAT, VERIFIED, HOLDS, NAME];
+const OF_A_PROJECT = [SAVED, JOB, STEP, STATE, SIZE, VERIFIED, HOLDS, NAME];
+
 /** Checkpoints of one job. */
-export function checkpointTable(items: readonly CheckpointRecord[]): string {
-  const rows = items.map((item) => [
-    String(item.step),
-    String(item.epoch),
-    stateOf(item),
-    formatBytes(item.bytes),
-    item.format,
-    describeVerified(item),
-    describeHeld(item),
-    item.name,
-  ]);
-  const heads = ['STEP', 'ATTEMPT', 'STATE', 'SIZE', 'FORMAT', 'VERIFIED', 'HOLDS', 'NAME'];
-  return rows.length === 0 ? 'No checkpoints yet.' : columns(withMore([heads, ...rows], items));
+export function checkpointTable(items: readonly CheckpointRecord[], widthColumns: number | undefined): string {
+  if (items.length === 0) return 'No checkpoints yet.';
+  return fittedTable([...OF_ONE_JOB, ...moreColumns(items)], items, widthColumns);
 }
 
 /** Checkpoints of a project. */
-export function catalogueTable(items: readonly CheckpointRecord[]): string {
+export function catalogueTable(items: readonly CheckpointRecord[], widthColumns: number | undefined): string {
   if (items.length === 0) return 'No checkpoints.';
-  const rows = items.map((item) => [
-    utcText(item.createdAt),
-    item.jobName,
-    `${item.step}`,
-    stateOf(item),
-    formatBytes(item.bytes),
-    describeVerified(item),
-    describeHeld(item),
-    item.name,
-  ]);
-  const heads = ['SAVED (UTC)', 'JOB', 'STEP', 'STATE', 'SIZE', 'VERIFIED', 'HOLDS', 'NAME'];
-  return columns(withMore([heads, ...rows], items));
+  return fittedTable([...OF_A_PROJECT, ...moreColumns(items)], items, widthColumns);
 }
 
-/** The rows with the columns LOSS and KEPT at their end, each if it is known of one of them. */
-function withMore(rows: readonly (readonly string[])[], items: readonly CheckpointRecord[]): readonly string[][] {
-  const loss = items.map(({ progress }) => (progress?.loss === undefined ? undefined : formatLoss(progress.loss)));
-  const more = [
-    { head: 'LOSS', values: loss },
-    { head: 'KEPT', values: items.map(describeKept) },
-  ].filter(({ values }) => values.some((value) => value !== undefined));
-  return rows.map((row, index) => [
-    ...row,
-    ...more.map(({ head, values }) => (index === 0 ? head : (values[index - 1] ?? '-'))),
-  ]);
+/** LOSS and KEPT, each if it is known of one of the checkpoints. */
+function moreColumns(items: readonly CheckpointRecord[]): readonly RecordColumn[] {
+  const lossOf = ({ progress }: CheckpointRecord): string | undefined =>
+    progress?.loss === undefined ? undefined : formatLoss(progress.loss);
+  return [
+    { title: 'LOSS', worth: 4, of: lossOf },
+    { title: 'KEPT', worth: 2, of: describeKept },
+  ].flatMap(({ title, worth, of }) =>
+    items.some((item) => of(item) !== undefined) ? [{ title, worth, cell: (item) => of(item) ?? '-' }] : [],
+  );
 }
 
 function formatLoss(loss: number): string {

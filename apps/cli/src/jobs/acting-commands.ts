@@ -6,7 +6,7 @@ import { addDeleteCommand } from './delete-command.ts';
 import { checkText, isInTheWay } from './job-check-text.ts';
 import { readJobFile } from '../job-files/job-file.ts';
 import { jobDetails } from './job-tables.ts';
-import type { ProjectJobs } from '../session/project-jobs.ts';
+import { pageOfJob, type ProjectJobs } from '../session/project-jobs.ts';
 import type { Session } from '../session/session.ts';
 import { watchJob } from './watch.ts';
 import { uploadWorkdir, withWorkdir } from '../workdir/ship-workdir.ts';
@@ -45,7 +45,7 @@ export function addActingCommands(program: Command, session: Session): void {
   const tellNext = (project: ProjectJobs, job: Job, next: string): void => {
     if (session.outputFormat() !== 'table') return;
     session.printError(`\nNext  ${next}`);
-    session.printError(`Page  ${session.signInPlace().server}/projects/${project.project}/jobs/${job.id}`);
+    session.printError(`Page  ${pageOfJob(project, job)}`);
   };
 
   const waited = async (
@@ -100,7 +100,10 @@ export function addActingCommands(program: Command, session: Session): void {
         showJob(made);
         return tellNext(project, made, `coxswain watch ${made.name}, or coxswain explain ${made.name} if it waits`);
       }
-      if (session.outputFormat() === 'table') session.print(`Submitted ${made.name} (${made.id}).`);
+      if (session.outputFormat() === 'table') {
+        session.print(`Submitted ${made.name} (${made.id}).`);
+        session.printError(`Page  ${pageOfJob(project, made)}`);
+      }
       session.setExitCode(await watchJob(project, made, session));
     });
 

@@ -6,12 +6,12 @@ import {
   type JobStart,
   type StartVerdict,
 } from '@coxswain/api-types';
-import { isNotPriced } from '@coxswain/engines';
 import type { Command } from 'commander';
 import { columns } from '../output/output.ts';
 import type { ProjectJobs } from '../session/project-jobs.ts';
 import type { Session } from '../session/session.ts';
 import { expectedStartLines } from './expected-start.ts';
+import { changeLines } from './job-check-text.ts';
 import { recommendationSentence } from './goodput-command.ts';
 
 /** What `coxswain explain` answers: the verdict, and what it stands on. */
@@ -35,6 +35,8 @@ async function notPricedOf(
 ): Promise<readonly string[]> {
   if ((spec.engine.options ?? []).length === 0) return [];
   const rendering = await api.rendering(at).catch(() => undefined);
+  // Few jobs have such options, and engines take long to load.
+  const { isNotPriced } = await import('@coxswain/engines');
   return (rendering?.program?.notes ?? []).filter(isNotPriced);
 }
 
@@ -102,12 +104,4 @@ function verdictLines({ name, state, summary }: Job, verdict: StartVerdict | nul
   if (verdict === null) return [`${name} is ${state}. ${summary.split('\n')[0] ?? ''}`];
   const { reason, sentence, change, object } = verdict;
   return [`${name} does not train yet: ${reason}`, sentence, ...changeLines({ change, object })];
-}
-
-/** `Change: Create corpse in namespace lab.` and what it is about. */
-export function changeLines({ change, object }: Pick<StartVerdict, 'change' | 'object'>): readonly string[] {
-  return [
-    change === null ? 'Change: none is needed, the job continues by itself.' : `Change: ${change}`,
-    ...(object === null ? [] : [`About: ${object.kind} ${object.name}`]),
-  ];
 }

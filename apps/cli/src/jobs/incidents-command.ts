@@ -11,7 +11,9 @@ import {
 } from '@coxswain/api-types';
 import { formatDuration } from '@coxswain/units';
 import { type Command, Option } from 'commander';
-import { columns, utcText } from '../output/output.ts';
+import { type FittedColumn, fittedTable } from '../output/fitted-table.ts';
+import { utcText } from '../output/output.ts';
+import { paint } from '../output/paint.ts';
 import type { Session } from '../session/session.ts';
 import { wholeNumber } from '../options/whole-number.ts';
 
@@ -38,23 +40,29 @@ export function addIncidentsCommand(program: Command, session: Session): void {
       const query = { ...filters, pageSize: Math.min(MAX_LIMIT, Math.max(1, limit)) };
       const of = name === undefined ? { project: project.project } : (await project.find(name)).at;
       const { items } = await project.api.incidents(of, query);
-      session.show(items, name === undefined ? incidentTable : incidentText);
+      session.show(items, (shown) =>
+        name === undefined ? incidentTable(shown, session.widthColumns) : incidentText(shown),
+      );
     });
 }
 
-function incidentTable(items: readonly JobIncident[]): string {
-  if (items.length === 0) return 'No incidents.';
-  const rows = items.map((one) => [
-    utcText(one.noticedAt),
-    one.job,
-    incidentWords(one.kind),
-    one.rank === undefined ? '-' : `${one.rank}`,
-    one.node ?? '-',
-    incidentWords(one.action),
-    one.outcome === undefined ? 'open' : incidentWords(one.outcome),
-    lostOf(one) ?? '-',
-  ]);
-  return columns([['NOTICED (UTC)', 'JOB', 'WHAT', 'RANK', 'NODE', 'ACTION', 'OUTCOME', 'LOST'], ...rows]);
+const INCIDENT_COLUMNS: readonly FittedColumn<JobIncident>[] = [
+  { title: 'NOTICED (UTC)', worth: 5, cell: ({ noticedAt }) => utcText(noticedAt) },
+  { title: 'JOB', worth: 8, cell: ({ job }) => job },
+  { title: 'WHAT', worth: 9, cell: ({ kind }) => incidentWords(kind) },
+  { title: 'RANK', worth: 3, cell: ({ rank }) => (rank === undefined ? '-' : `${rank}`) },
+  { title: 'NODE', worth: 6, cell: ({ node }) => node ?? '-' },
+  { title: 'ACTION', worth: 4, cell: ({ action }) => incidentWords(action) },
+  {
+    title: 'OUTCOME',
+    worth: 7,
+    cell: ({ outcome }) => (outcome === undefined ? paint('held', 'open') : incidentWords(outcome)),
+  },
+  { title: 'LOST', worth: 2, cell: (incident) => lostOf(incident) ?? '-' },
+];
+
+function incidentTable(items: readonly JobIncident[], widthColumns: number | undefined): string {
+  return items.length === 0 ? 'No incidents.' : fittedTable(INCIDENT_COLUMNS, items, widthColumns);
 }
 
 function incidentText(items: readonly JobIncident[]): string {

@@ -1,7 +1,6 @@
 import { meaningOf } from '@coxswain/api-client';
-import type { GpuCounts, JobCheck, JobObstacle } from '@coxswain/api-types';
+import type { GpuCounts, JobCheck, JobObstacle, StartVerdict } from '@coxswain/api-types';
 import { columns } from '../output/output.ts';
-import { changeLines } from './explain-command.ts';
 
 /** Whether the job would never start as things are. A job that waits for GPUs of others starts by itself. An API of an earlier release lists no obstacles. */
 export function isInTheWay({ verdict, obstacles, gpusWanted, gpus }: JobCheck): boolean {
@@ -49,4 +48,12 @@ export function checkText(check: JobCheck): string {
 export function gpusText({ total, free, types }: GpuCounts): string {
   const rows = types.map((one) => [one.type, `${one.total}`, `${one.free}`]);
   return columns([['TYPE', 'TOTAL', 'FREE'], ...rows, ['all', `${total}`, `${free}`]]);
+}
+
+/** `Change: Create corpse in namespace lab.` and what it is about. */
+export function changeLines({ change, object }: Pick<StartVerdict, 'change' | 'object'>): readonly string[] {
+  return [
+    change === null ? 'Change: none is needed, the job continues by itself.' : `Change: ${change}`,
+    ...(object === null ? [] : [`About: ${object.kind} ${object.name}`]),
+  ];
 }

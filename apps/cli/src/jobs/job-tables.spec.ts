@@ -1,5 +1,6 @@
 import type { Job } from '@coxswain/api-types';
 import { aJob, aJobFailure, anAttempt } from '@coxswain/api-types/testing';
+import { withColors } from '../output/paint.ts';
 import { jobDetails } from './job-tables.ts';
 
 const NOW = new Date('2026-11-25T12:00:00Z');
@@ -48,7 +49,8 @@ describe('a job that waits for GPUs', () => {
 });
 
 describe('a job that failed', () => {
-  const details = (job: Partial<Omit<Job, 'spec'>>): readonly string[] => jobDetails(aJob(job), NOW).split('\n');
+  const details = (job: Partial<Omit<Job, 'spec'>>): readonly string[] =>
+    withColors(jobDetails(aJob(job), NOW), false).split('\n');
 
   it('opens with its cause', () => {
     expect(details({ state: 'Failed', lastFailure: aJobFailure() }).slice(0, 10)).toEqual([

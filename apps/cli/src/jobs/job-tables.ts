@@ -18,12 +18,35 @@ import {
 import { newestRestart } from '@coxswain/goodput';
 import { formatLayout } from '@coxswain/layout';
 import { formatBytes, formatCount, formatDuration } from '@coxswain/units';
-import { type FittedColumn, fittedTable } from '../output/fitted-table.ts';
+import { type FittedColumn, fittedRows, fittedTable } from '../output/fitted-table.ts';
 import { columns, formatMs, signed } from '../output/output.ts';
+import { paint, type Tone } from '../output/paint.ts';
+
+const TONE_OF_STATE: Readonly<Record<Job['state'], Tone | undefined>> = {
+  Submitting: undefined,
+  Queued: undefined,
+  Starting: 'busy',
+  Running: 'busy',
+  Restarting: 'held',
+  Suspending: 'held',
+  Suspended: 'held',
+  Stopping: 'held',
+  Complete: 'good',
+  Failed: 'bad',
+  Refused: 'bad',
+  Cancelled: 'faint',
+  Deleting: 'faint',
+  Deleted: 'faint',
+};
+
+/** The state in its colour. A newer server can have states that this release does not know. */
+export function paintState(state: Job['state']): string {
+  return paint(Object.hasOwn(TONE_OF_STATE, state) ? TONE_OF_STATE[state] : undefined, state);
+}
 
 const jobColumns = (now: Date): readonly FittedColumn<JobSummary>[] => [
   { title: 'NAME', worth: 9, cell: (job) => job.name },
-  { title: 'STATE', worth: 8, cell: (job) => job.state },
+  { title: 'STATE', worth: 8, cell: (job) => paintState(job.state) },
   { title: 'GPUS', worth: 5, cell: (job) => String(job.gpus) },
   { title: 'LAYOUT', worth: 1, cell: (job) => (job.layout === null ? '-' : formatLayout(job.layout)) },
   { title: 'STEP', worth: 6, cell: stepCell },
@@ -69,16 +92,23 @@ function queueFacts({ jobsBefore, namespace }: Job): readonly (readonly [string,
 /** The newest change, if it has not reached the cluster. A refused job says why in its state. */
 function applyFacts({ state, applyFailure }: Job, now: Date): readonly (readonly [string, string])[] {
   if (applyFailure === null || state === 'Refused') return [];
-  return [['Not applied', formatApplyFailure(applyFailure, now)]];
+  return [['Not applied', paint('bad', formatApplyFailure(applyFailure, now))]];
+}
+
+/** Where details are shown. */
+interface ShownWhere {
+  /** Address of the job in the dashboard. */
+  readonly page?: string;
+  readonly widthColumns?: number | undefined;
 }
 
 /** The details of one job, for a screen. */
-export function jobDetails(job: Job, now: Date): string {
+export function jobDetails(job: Job, now: Date, { page, widthColumns }: ShownWhere = {}): string {
   const facts: (readonly [string, string])[] = [
     ['Name', `${job.name} (namespace ${job.namespace}, cluster ${job.cluster})`],
     ['Id', job.id],
     ...ownFacts(job),
-    ['State', `${job.state}: ${job.summary}`],
+    ['State', `${paintState(job.state)}: ${job.summary}`],
     ...queueFacts(job),
     ...applyFacts(job, now),
     ['Layout', layoutLine(job)],
@@ -98,11 +128,9 @@ export function jobDetails(job: Job, now: Date): string {
   if (job.spec.code !== undefined) facts.push(['Code', `SHA-256 ${job.spec.code.sha256}`]);
   if (secrets.length > 0) facts.push(['Secrets', secrets.join('; ')]);
   facts.push(['Created', `${formatDuration(now.getTime() - Date.parse(job.createdAt))} ago`]);
+  if (page !== undefined) facts.push(['Page', page]);
   const attempts = job.attempts.flatMap(attemptRows);
-  const history =
-    attempts.length === 0
-      ? []
-      : ['', 'Attempts', columns([['  ATTEMPT', 'OUTCOME', 'REASON', 'STARTED', 'LAYOUT', 'MESSAGE'], ...attempts])];
+  const history = attempts.length === 0 ? [] : ['', 'Attempts', fittedRows(ATTEMPT_TITLES, attempts, widthColumns)];
   return [
     ...causeLines(job, now),
     columns(facts.map(([name, value]) => [`${name}:`, value])),
@@ -125,6 +153,15 @@ function restartFacts({ attempts }: Job): (readonly [string, string])[] {
   const time = formatRestart(restart, (seconds) => formatDuration(seconds * 1000));
   return [['Restart', `${nameOfRun(restart.epoch, restart.incarnation)} after ${time}`]];
 }
+
+const ATTEMPT_TITLES = [
+  { title: '  ATTEMPT', worth: 9 },
+  { title: 'OUTCOME', worth: 8 },
+  { title: 'REASON', worth: 6 },
+  { title: 'STARTED', worth: 3 },
+  { title: 'LAYOUT', worth: 1 },
+  { title: 'MESSAGE', worth: 7 },
+];
 
 /** A row for each incarnation of the attempt: `1.1` and `1.2` if the ranks restarted in the same pods, else `1`. */
 function attemptRows(attempt: Job['attempts'][number]): string[][] {
@@ -211,7 +248,7 @@ function failureBlock(failure: JobFailure, now: Date, rule?: string): readonly s
   ];
   const lines = lastLines.map((line) => `  | ${line}`);
   const table = columns(rows.map(([name, value]) => [`  ${name}:`, value]));
-  return [`Attempt ${attempt} failed: ${verdict}`, ...lines, table];
+  return [paint('bad', `Attempt ${attempt} failed: ${verdict}`), ...lines, table];
 }
 
 /** The rule that answered the newest failure, and the restarts that are left. */
@@ -235,6 +272,6 @@ export function progressLine(progress: Omit<NonNullable<Job['progress']>, 'repor
 
 /** `12:03:04 ! RankFailed       Rank 1 on node a exited with 1`; times are UTC, as in the data. */
 export function eventLine(event: JobEvent): string {
-  const mark = { info: ' ', warning: '!', error: '✗' }[event.severity];
+  const mark = { info: ' ', warning: paint('held', '!'), error: paint('bad', '✗') }[event.severity];
   return `${event.at.slice(11, 19)} ${mark} ${event.type.padEnd(16)} ${event.message}`;
 }

@@ -5,6 +5,7 @@ import { addLogsCommand } from './logs-command.ts';
 import { columns } from '../output/output.ts';
 import { eventLine, jobDetails, jobTable } from './job-tables.ts';
 import { checkpointTable } from '../checkpoints/catalogue-tables.ts';
+import { pageOfJob } from '../session/project-jobs.ts';
 import type { Session } from '../session/session.ts';
 import { watchJob } from './watch.ts';
 import { wholeNumber } from '../options/whole-number.ts';
@@ -28,8 +29,10 @@ export function addReadingCommands(program: Command, session: Session): void {
     .command('get <job>')
     .description('show one job, by name or id')
     .action(async (name: string) => {
-      const { job } = await (await session.open()).find(name);
-      session.show(job, (shown) => jobDetails(shown, session.now()));
+      const project = await session.open();
+      const { job } = await project.find(name);
+      const where = { page: pageOfJob(project, job), widthColumns: session.widthColumns };
+      session.show(job, (shown) => jobDetails(shown, session.now(), where));
     });
 
   program
@@ -58,7 +61,9 @@ export function addReadingCommands(program: Command, session: Session): void {
     .description('follow a job live until it ends; exit code 0 if it completes, 3 if not')
     .action(async (name: string) => {
       const project = await session.open();
-      session.setExitCode(await watchJob(project, (await project.find(name)).job, session));
+      const { job } = await project.find(name);
+      if (session.outputFormat() === 'table') session.printError(`Page  ${pageOfJob(project, job)}`);
+      session.setExitCode(await watchJob(project, job, session));
     });
 
   program
@@ -90,7 +95,9 @@ export function addReadingCommands(program: Command, session: Session): void {
     .description('list the checkpoints of a job')
     .action(async (name: string) => {
       const project = await session.open();
-      session.show(await project.api.checkpoints((await project.find(name)).at), ({ items }) => checkpointTable(items));
+      session.show(await project.api.checkpoints((await project.find(name)).at), ({ items }) =>
+        checkpointTable(items, session.widthColumns),
+      );
     });
 
   addLogsCommand(program, session);

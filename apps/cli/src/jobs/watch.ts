@@ -1,9 +1,17 @@
 import { ApiProblem, ApiUnreachable, type StreamedChange } from '@coxswain/api-client';
-import { FINAL_JOB_STATES, formatApplyFailure, type Job, type StepPoint } from '@coxswain/api-types';
+import {
+  FINAL_JOB_STATES,
+  formatApplyFailure,
+  type Job,
+  paceAfter,
+  type StepPace,
+  type StepPoint,
+} from '@coxswain/api-types';
 import { formatDuration, SECOND_MS } from '@coxswain/units';
 import { Document } from 'yaml';
 import { jsonText, type OutputFormat, yamlText } from '../output/output.ts';
-import { eventLine, progressLine } from './job-tables.ts';
+import { paint } from '../output/paint.ts';
+import { eventLine, paintState, progressLine } from './job-tables.ts';
 import type { ProjectJobs } from '../session/project-jobs.ts';
 import type { Session } from '../session/session.ts';
 
@@ -96,9 +104,9 @@ class WaitPrinter {
     // The number of free GPUs changes with each job of the cluster. The reminder prints the newest one.
     const isCount = isSameReason && verdict.reason === 'WaitingForCapacity';
     if (isShown || isCount || verdict?.sentence === before?.sentence) return;
-    if (verdict === null) return this.#print(`${state}: ${summary.split('\n', 1)[0] ?? ''}`);
+    if (verdict === null) return this.#print(`${paintState(state)}: ${summary.split('\n', 1)[0] ?? ''}`);
     const change = verdict.change === null ? '' : ` ${verdict.change}`;
-    this.#print(`${verdict.reason}: ${verdict.sentence}${change}`);
+    this.#print(`${paint('held', verdict.reason)}: ${verdict.sentence}${change}`);
   }
 
   async remind(until: AbortSignal): Promise<void> {
@@ -110,7 +118,7 @@ class WaitPrinter {
       const isSilent = this.#nowMs() - this.#printedAtMs >= REMIND_MS / 2;
       if (this.#verdict === null || !isSilent) continue;
       const forMs = this.#nowMs() - this.#sinceMs;
-      this.#print(`${this.#verdict.reason} for ${formatDuration(forMs)}: ${this.#verdict.sentence}`);
+      this.#print(`${paint('held', this.#verdict.reason)} for ${formatDuration(forMs)}: ${this.#verdict.sentence}`);
     }
   }
 
@@ -141,6 +149,7 @@ interface Teller {
 function textPrinter(job: Job, session: Session, awaited: AwaitedState): Teller {
   let lastProgressAtMs = -Infinity;
   let lastFailure = job.applyFailure?.message;
+  const forecast = new Forecast();
   const wait = new WaitPrinter(session);
   if (job.applyFailure !== null) session.print(`Not applied: ${formatApplyFailure(job.applyFailure, session.now())}`);
   wait.show(job);
@@ -156,12 +165,14 @@ function textPrinter(job: Job, session: Session, awaited: AwaitedState): Teller 
         lastFailure = failure?.message;
       }
       if (change.kind === 'event') session.print(eventLine(change.event));
-      if (change.kind !== 'step' || session.now().getTime() - lastProgressAtMs < PROGRESS_EVERY_MS) return;
+      if (change.kind !== 'step') return;
+      forecast.take(change.point);
+      if (session.now().getTime() - lastProgressAtMs < PROGRESS_EVERY_MS) return;
       lastProgressAtMs = session.now().getTime();
-      session.print(stepLine(change.point, job));
+      session.print(stepLine(change.point, job, forecast.stepMs));
     },
     end: (ended) => {
-      session.print(`${ended.name}: ${ended.state}. ${ended.summary}`);
+      session.print(`${ended.name}: ${paintState(ended.state)}. ${ended.summary}`);
       return exitCodeOf(ended, awaited);
     },
   };
@@ -180,8 +191,23 @@ function exitCodeOf(job: Job, awaited: AwaitedState): number {
   return job.state === awaited ? 0 : 3;
 }
 
-function stepLine(point: StepPoint, job: Job): string {
-  const totalSteps = job.totalSteps;
-  const etaSeconds = totalSteps === null ? null : ((totalSteps - point.step) * point.stepTimeMs) / SECOND_MS;
+/** The pace of the run whose steps come in. */
+class Forecast {
+  #pace: StepPace | undefined;
+  #epoch = 0;
+
+  /** Milliseconds of a step. */
+  get stepMs(): number {
+    return this.#pace?.stepMs ?? 0;
+  }
+
+  take({ epoch, stepTimeMs }: StepPoint): void {
+    this.#pace = paceAfter(epoch === this.#epoch ? this.#pace : undefined, stepTimeMs);
+    this.#epoch = epoch;
+  }
+}
+
+function stepLine(point: StepPoint, { totalSteps }: Job, stepMs: number): string {
+  const etaSeconds = totalSteps === null ? null : ((totalSteps - point.step) * stepMs) / SECOND_MS;
   return `${point.at.slice(11, 19)}   ${progressLine({ ...point, totalSteps, etaSeconds })}`;
 }

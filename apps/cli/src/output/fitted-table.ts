@@ -1,4 +1,5 @@
 import { columns } from './output.ts';
+import { cutShown, shownLength } from './paint.ts';
 
 /** A column of a table that fits the terminal. In a narrow terminal the columns of lowest worth are left out first. */
 export interface FittedColumn<Row> {
@@ -16,30 +17,40 @@ export function fittedTable<Row>(
   rows: readonly Row[],
   widthColumns: number | undefined,
 ): string {
-  let kept = wanted;
+  const titles = wanted.map(({ title, worth }) => ({ title, worth }));
+  return fittedRows(
+    titles,
+    rows.map((row) => wanted.map(({ cell }) => cell(row))),
+    widthColumns,
+  );
+}
+
+/** As {@link fittedTable}, of rows that are made already: each has a cell for each title. */
+export function fittedRows(
+  titles: readonly { readonly title: string; readonly worth: number }[],
+  rows: readonly (readonly string[])[],
+  widthColumns: number | undefined,
+): string {
+  let kept = titles.map(({ title, worth }, index) => ({ title, worth, index }));
   const cells = (): readonly (readonly string[])[] => [
     kept.map(({ title }) => title),
-    ...rows.map((row) => kept.map(({ cell }) => cell(row))),
+    ...rows.map((row) => kept.map(({ index }) => row[index] ?? '')),
   ];
   if (widthColumns === undefined) return columns(cells());
-  while (kept.length > 3 && widthBeforeLast(cells()) + LEAST_LAST_COLUMNS > widthColumns)
-    kept = withoutLeastWorth(kept);
+  while (kept.length > 3 && neededColumns(cells()) > widthColumns) {
+    const least = Math.min(...kept.map(({ worth }) => worth));
+    kept = kept.filter(({ worth }) => worth !== least);
+  }
   return columns(cells())
     .split('\n')
-    .map((line) => shortened(line, widthColumns))
+    .map((line) => cutShown(line, widthColumns))
     .join('\n');
 }
 
-function withoutLeastWorth<Row>(kept: readonly FittedColumn<Row>[]): readonly FittedColumn<Row>[] {
-  const least = Math.min(...kept.map(({ worth }) => worth));
-  return kept.filter(({ worth }) => worth !== least);
-}
-
-function widthBeforeLast(rows: readonly (readonly string[])[]): number {
-  const lines = columns(rows.map((row) => [...row.slice(0, -1), '|']));
-  return Math.max(...lines.split('\n').map((line) => line.length - 1));
-}
-
-function shortened(line: string, widthColumns: number): string {
-  return line.length <= widthColumns ? line : `${line.slice(0, Math.max(0, widthColumns - 1))}…`;
+/** Columns of a terminal in which each line is whole, or has enough of its last cell. */
+function neededColumns(rows: readonly (readonly string[])[]): number {
+  const last = Math.max(...rows.map((row) => shownLength(row.at(-1) ?? '')));
+  const lines = columns(rows.map((row) => [...row.slice(0, -1), '|'])).split('\n');
+  const before = Math.max(...lines.map((line) => shownLength(line) - 1));
+  return before + Math.min(last, LEAST_LAST_COLUMNS);
 }

@@ -1,5 +1,6 @@
 import { escapeUnsafe, isUnsafe } from '@coxswain/safe-text';
 import { Document, type ToStringOptions, visit } from 'yaml';
+import { paint, shownLength } from './paint.ts';
 
 /** Values of `--output`. */
 export const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
@@ -36,14 +37,17 @@ export function yamlText(document: Document, options?: ToStringOptions): string 
 /** Columns padded to their widest cell, without spaces at the end of a line. */
 export function columns(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
-  for (const row of rows) row.forEach((cell, index) => (widths[index] = Math.max(widths[index] ?? 0, cell.length)));
-  const line = (row: readonly string[]): string => row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join('  ');
+  for (const row of rows)
+    row.forEach((cell, index) => (widths[index] = Math.max(widths[index] ?? 0, shownLength(cell))));
+  const padded = (cell: string, width: number): string => cell + ' '.repeat(Math.max(0, width - shownLength(cell)));
+  const line = (row: readonly string[]): string =>
+    row.map((cell, index) => padded(cell, widths[index] ?? 0)).join('  ');
   return rows.map((row) => line(row).trimEnd()).join('\n');
 }
 
 /** One line per problem. */
 export function problemLines(problems: readonly { readonly message: string }[]): string {
-  return problems.map(({ message }) => `! ${message}`).join('\n');
+  return problems.map(({ message }) => `${paint('held', '!')} ${message}`).join('\n');
 }
 
 /** `2030-01-31T12:00:00.000Z` as `2030-01-31 12:00:00`, for texts that name UTC. */

@@ -1,6 +1,8 @@
 import type { AuditEntry } from '@coxswain/api-types';
 import { type Command, Option } from 'commander';
-import { columns, utcText } from '../output/output.ts';
+import { type FittedColumn, fittedTable } from '../output/fitted-table.ts';
+import { utcText } from '../output/output.ts';
+import { paint } from '../output/paint.ts';
 import type { Session } from '../session/session.ts';
 import { instant, time } from '../options/time-option.ts';
 import { wholeNumber } from '../options/whole-number.ts';
@@ -38,7 +40,7 @@ export function addAuditCommand(program: Command, session: Session): void {
         if (isMore) break;
         items.push(entry);
       }
-      session.show(items, auditTable);
+      session.show(items, (shown) => auditTable(shown, session.widthColumns));
       if (isMore && session.outputFormat() === 'table')
         session.printError(`More entries exist; use --limit ${limit * 10}.`);
     });
@@ -51,18 +53,24 @@ Examples:
   coxswain audit --object research/tiny-gpt -o json
   coxswain audit --project -      # the whole cluster (its administrators)`;
 
-function auditTable(items: readonly AuditEntry[]): string {
+const AUDIT_COLUMNS: readonly FittedColumn<AuditEntry>[] = [
+  { title: 'TIME (UTC)', worth: 6, cell: ({ at }) => utcText(at) },
+  { title: 'PRINCIPAL', worth: 8, cell: ({ principal }) => principal ?? '-' },
+  { title: 'VERB', worth: 9, cell: ({ verb }) => verb },
+  { title: 'OUTCOME', worth: 5, cell: outcomeCell },
+  { title: 'OBJECT', worth: 7, cell: ({ object }) => object },
+  { title: 'FROM', worth: 3, cell: ({ sourceAddress }) => sourceAddress ?? '-' },
+  { title: 'REQUEST', worth: 2, cell: ({ requestId }) => requestId ?? '-' },
+];
+
+function auditTable(items: readonly AuditEntry[], widthColumns: number | undefined): string {
   if (items.length === 0) return 'No entries. What was done longer ago than the audit is kept is not there any more.';
-  const rows = items.map((entry) => [
-    utcText(entry.at),
-    entry.principal ?? '-',
-    entry.verb,
-    entry.outcome === 'allowed' ? 'allowed' : `denied ${entry.reason ?? ''}${timesCell(entry)}`.trim(),
-    entry.object,
-    entry.sourceAddress ?? '-',
-    entry.requestId ?? '-',
-  ]);
-  return columns([['TIME (UTC)', 'PRINCIPAL', 'VERB', 'OUTCOME', 'OBJECT', 'FROM', 'REQUEST'], ...rows]);
+  return fittedTable(AUDIT_COLUMNS, items, widthColumns);
+}
+
+function outcomeCell(entry: AuditEntry): string {
+  if (entry.outcome === 'allowed') return 'allowed';
+  return paint('held', `denied ${entry.reason ?? ''}${timesCell(entry)}`.trim());
 }
 
 function timesCell({ requests }: AuditEntry): string {

@@ -1,5 +1,6 @@
 import type { ApiClient } from '@coxswain/api-client';
 import type { Job, WhoAmI } from '@coxswain/api-types';
+import { nearestWord } from '@coxswain/layout';
 import { CliError } from '../cli-error.ts';
 import type { Settings } from './settings.ts';
 
@@ -10,6 +11,8 @@ const NAME = /^[a-z0-9][-.a-z0-9]{0,252}$/;
 /** Finds jobs by name or id, in the project that was named or that the token belongs to. */
 export interface ProjectJobs {
   readonly api: ApiClient;
+  /** Base URL of the API and the dashboard. */
+  readonly server: string;
   readonly project: string;
   /** Throws a {@link CliError} when there is no such job. */
   find(
@@ -18,16 +21,25 @@ export interface ProjectJobs {
 }
 
 /** Throws a {@link CliError} when neither settings nor token name a project. */
-export async function openProject(api: ApiClient, settings: Pick<Settings, 'project'>): Promise<ProjectJobs> {
+export async function openProject(
+  api: ApiClient,
+  settings: Pick<Settings, 'project' | 'server'>,
+): Promise<ProjectJobs> {
   const project = settings.project ?? onlyProjectOf(await api.whoAmI());
   return {
     api,
+    server: settings.server,
     project,
     find: async (nameOrId) => {
       const job = await findJob(api, project, nameOrId);
       return { job, at: { project, id: job.id } };
     },
   };
+}
+
+/** The job's address in the dashboard. */
+export function pageOfJob({ server, project }: Pick<ProjectJobs, 'server' | 'project'>, { id }: Job): string {
+  return `${server}/projects/${project}/jobs/${id}`;
 }
 
 function onlyProjectOf({ project, memberships }: WhoAmI): string {
@@ -50,5 +62,21 @@ async function findJob(api: ApiClient, project: string, nameOrId: string): Promi
     refused ??= id;
   }
   if (refused !== undefined) return api.job({ project, id: refused });
-  throw new CliError(`No job named "${nameOrId}" in project ${project}. \`coxswain list\` lists the existing ones.`);
+  const meant = nearestWord(await newestNames(api, project), nameOrId);
+  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+  throw new CliError(
+    `No job named "${nameOrId}" in project ${project}.${hint} \`coxswain list\` lists the existing ones.`,
+  );
+}
+
+/** Jobs among which a misspelled name is looked for. */
+const MOST_NAMES = 500;
+
+async function newestNames(api: ApiClient, project: string): Promise<readonly string[]> {
+  const names = new Set<string>();
+  for await (const { name } of api.jobs(project, {})) {
+    names.add(name);
+    if (names.size >= MOST_NAMES) break;
+  }
+  return [...names];
 }

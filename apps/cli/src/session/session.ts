@@ -14,6 +14,8 @@ export interface CliContext {
   readonly stdout: NodeJS.WritableStream;
   /** Characters of a line of the terminal; undefined when the output goes elsewhere: then nothing is shortened. */
   readonly widthColumns: number | undefined;
+  /** Whether standard output and standard error are terminals, which can show colours; absent: neither is. */
+  readonly terminals?: { readonly out: boolean; readonly err: boolean };
   /** Resolves after that time, or at once when the signal or `until` aborts. A pause keeps the process alive. */
   readonly pause: (durationMs: number, until?: AbortSignal) => Promise<void>;
   /** Opens an address in a browser, if that is possible; absent: never. */

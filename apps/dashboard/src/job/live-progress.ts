@@ -1,4 +1,4 @@
-import { type Job, type StepPoint, stepsOf } from '@coxswain/api-types';
+import { type Job, paceAfter, type StepPace, type StepPoint, stepsOf } from '@coxswain/api-types';
 import { SECOND_MS } from '@coxswain/units';
 import type { Curve } from './curve.ts';
 
@@ -18,9 +18,11 @@ export interface LiveProgress {
 export function liveProgress({ progress, spec, state }: Job, curve: Curve): LiveProgress | undefined {
   const totalSteps = progress?.totalSteps ?? stepsOf(spec) ?? null;
   let newest: StepPoint | undefined;
+  let pace: StepPace | undefined;
   let loss: number | null = null;
   let tokensPerSecond: number | null = null;
   for (const point of curve.values()) {
+    pace = paceAfter(point.epoch === newest?.epoch ? pace : undefined, point.stepTimeMs);
     newest = point;
     loss = point.loss ?? loss;
     tokensPerSecond = point.tokensPerSecond ?? tokensPerSecond;
@@ -37,6 +39,8 @@ export function liveProgress({ progress, spec, state }: Job, curve: Curve): Live
           etaSeconds: isRunning ? progress.etaSeconds : null,
         };
   const etaSeconds =
-    isRunning && totalSteps !== null ? ((totalSteps - newest.step) * newest.stepTimeMs) / SECOND_MS : null;
+    isRunning && totalSteps !== null
+      ? ((totalSteps - newest.step) * (pace?.stepMs ?? newest.stepTimeMs)) / SECOND_MS
+      : null;
   return { step: newest.step, totalSteps, loss, tokensPerSecond, etaSeconds };
 }

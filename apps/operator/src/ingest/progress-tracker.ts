@@ -1,3 +1,4 @@
+import { paceAfter, type StepPace } from '@coxswain/api-types';
 import type { ObservedProgress } from '@coxswain/lifecycle';
 import type { Gang } from './rendezvous.ts';
 import type { NewStepFrame } from './series-ring.ts';
@@ -13,7 +14,7 @@ export interface StepsSoFar extends Gang {
   /** Tokens of one step. */
   readonly tokens: number | undefined;
   /** Moving average, so that one slow step (a save, a page fault) does not make the forecast jump. */
-  readonly stepTimeMs: number | undefined;
+  readonly pace: StepPace | undefined;
   /** The first reported step and its time in milliseconds since 1970. */
   readonly first: { readonly step: number; readonly atMs: number } | undefined;
   readonly newestAtMs: number;
@@ -31,9 +32,6 @@ export function isLater(one: Omit<Ranks, 'jobUid'>, other: Omit<Ranks, 'jobUid'>
 
 type Entry = { -readonly [K in keyof StepsSoFar]: StepsSoFar[K] };
 
-/** Weight of the newest step in the moving average of step times. */
-const SMOOTHING = 0.1;
-
 /** Progress of each job by the steps that its launchers report. For display only; no decision uses it. */
 export class ProgressTracker {
   readonly #entries = new Map<string, Entry>();
@@ -48,8 +46,7 @@ export class ProgressTracker {
     entry.tokens = reported.tokens ?? entry.tokens;
     if (reported.step > entry.step) {
       this.#time(entry, reported);
-      const average = entry.stepTimeMs ?? reported.stepTimeMs;
-      entry.stepTimeMs = average + SMOOTHING * (reported.stepTimeMs - average);
+      entry.pace = paceAfter(entry.pace, reported.stepTimeMs);
     }
     entry.step = reported.step;
     this.#changed.add(gang.jobUid);
@@ -105,7 +102,7 @@ export class ProgressTracker {
       step: 0,
       loss: undefined,
       tokens: undefined,
-      stepTimeMs: undefined,
+      pace: undefined,
       first: undefined,
       newestAtMs: 0,
       inStepsMs: 0,
@@ -122,11 +119,12 @@ const RATE_DIGITS = 3;
 
 /** Progress for display, with a forecast if the number of steps and their pace are known; undefined before the first step. */
 export function toProgress(
-  { epoch, incarnation, step, loss, tokens, stepTimeMs, first, newestAtMs, inStepsMs }: StepsSoFar,
+  { epoch, incarnation, step, loss, tokens, pace, first, newestAtMs, inStepsMs }: StepsSoFar,
   totalSteps?: number,
 ): ObservedProgress | undefined {
   if (step === 0) return undefined;
-  const hasPace = stepTimeMs !== undefined && stepTimeMs > 0;
+  const stepTimeMs = pace?.stepMs ?? 0;
+  const hasPace = stepTimeMs > 0;
   const left = totalSteps === undefined ? undefined : Math.max(0, totalSteps - step);
   return {
     epoch,
