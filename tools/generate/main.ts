@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { generateAccessPage } from './access.ts';
+import { generateChartReadme } from './chart-values.ts';
 import { generateControllerBugs } from './controller-bugs.ts';
 import { generateCrds } from './crds.ts';
 import { generateEnginePrograms } from './engine-programs.ts';
@@ -30,6 +31,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ...generateFabricLabels(),
     ...generateControllerBugs(),
     ...generateAccessPage(),
+    ...generateChartReadme(),
     ...generateMetricsPage(),
     ...generateCalibratePrograms(),
     ...generatePreflightProgram(),

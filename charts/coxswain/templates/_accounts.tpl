@@ -87,6 +87,16 @@ enableServiceLinks: false
 imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end }}
 securityContext: {{- include "coxswain.podSecurity" . | nindent 2 }}
+{{- include "coxswain.podPlacement" (dict "root" .root "own" (.root.Values.jobs).pods) }}
+{{- end }}
+
+{{- /* Labels and annotations of a pod of a Job of the chart, besides `labels`. */ -}}
+{{- define "coxswain.jobPodMetadata" -}}
+{{- $pods := dict "root" .root "own" (.root.Values.jobs).pods -}}
+labels:
+  {{- .labels | nindent 2 }}
+  {{- with include "coxswain.podLabels" $pods }}{{ trim . | nindent 2 }}{{ end }}
+{{- include "coxswain.podAnnotations" $pods }}
 {{- end }}
 
 {{- /*
@@ -112,8 +122,7 @@ spec:
   # Helm waits 300 s by default. Left alone it would leave this account with its rights; a Job that has failed by then is told as such.
   activeDeadlineSeconds: 240
   template:
-    metadata:
-      labels: {{- $labels | nindent 8 }}
+    metadata: {{- include "coxswain.jobPodMetadata" (dict "root" .root "labels" $labels) | nindent 6 }}
     spec:
       {{- include "coxswain.jobPod" (dict "root" .root "account" .name) | nindent 6 }}
       containers:
@@ -122,7 +131,7 @@ spec:
           imagePullPolicy: {{ .root.Values.image.pullPolicy }}
           args: {{- toYaml .args | nindent 12 }}
           securityContext: {{- include "coxswain.containerSecurity" . | nindent 12 }}
-          resources: {{- toYaml .root.Values.operator.resources | nindent 12 }}
+          resources: {{- toYaml ((.root.Values.jobs).resources | default .root.Values.operator.resources) | nindent 12 }}
           volumeMounts:
             - { name: tmp, mountPath: /tmp }
             {{- with .configMap }}

@@ -26,6 +26,9 @@ cluster (helm template): the namespace kube-system tells.
 {{- if and (eq $source "embedded") $isNew (not $kept) (not .Values.database.embedded.storage.existingClaim) }}
 {{- include "coxswain.checkStorage" . }}
 {{- end }}
+{{- if and (.Values.gateway).enabled (not (.Capabilities.APIVersions.Has "gateway.networking.k8s.io/v1/HTTPRoute")) }}
+{{- fail "\n\ngateway.enabled is set, and this cluster does not serve gateway.networking.k8s.io/v1: install the Gateway API and an implementation of it first, or use ingress.enabled.\n" }}
+{{- end }}
 {{- if and (eq $source "cloudNativePG") (not (.Capabilities.APIVersions.Has "postgresql.cnpg.io/v1")) }}
 {{- fail "\n\ndatabase.source is \"cloudNativePG\", and this cluster does not serve postgresql.cnpg.io/v1: install the CloudNativePG operator first, or use --set database.source=embedded or external.\n" }}
 {{- end }}

@@ -38,25 +38,6 @@ capabilities:
   drop: [ALL]
 {{- end }}
 
-{{- define "coxswain.spread" -}}
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: kubernetes.io/hostname
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector:
-      matchLabels:
-        {{- include "coxswain.selector" . | nindent 8 }}
-affinity:
-  podAntiAffinity:
-    preferredDuringSchedulingIgnoredDuringExecution:
-      - weight: 100
-        podAffinityTerm:
-          topologyKey: kubernetes.io/hostname
-          labelSelector:
-            matchLabels:
-              {{- include "coxswain.selector" . | nindent 14 }}
-{{- end }}
-
 {{- /*
 A number for a program. `helm upgrade --reuse-values` knows no values that the release before did not have: nothing then, so that the program's own default
 holds, which is that of values.yaml. 0 often means that there is no limit.

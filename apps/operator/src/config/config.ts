@@ -24,6 +24,8 @@ import type { ClaimRules } from '@coxswain/scheduling';
 import { LOG_LEVELS } from '@coxswain/telemetry';
 import { z } from 'zod';
 import { kueueVariables } from './kueue.ts';
+import { json } from './json-variable.ts';
+import { type WorkerPlacement, workerVariables } from './worker-placement.ts';
 import { makeRoomRules, makeRoomVariables } from './make-room.ts';
 import { baseUrl, listenHost, urlList } from './addresses.ts';
 
@@ -31,18 +33,6 @@ const port = z.coerce.number().int().min(0).max(65_535);
 const durationMs = z.coerce.number().int().min(1).max(86_400_000);
 /** Not one: the newest may turn out to be damaged. */
 const kept = z.coerce.number().int().min(2).max(100_000);
-const json = (absent: string, such: string) =>
-  z
-    .string()
-    .default(absent)
-    .transform((text, context): unknown => {
-      try {
-        return JSON.parse(text);
-      } catch {
-        context.addIssue({ code: 'custom', message: `must be a JSON ${such}` });
-        return z.NEVER;
-      }
-    });
 
 const noticeRules = json('[]', 'list of rules such as [{"name":"ours","taint":"example.com/leaving"}]').pipe(
   z.array(DisruptionNoticeRule).max(MAX_NOTICE_RULES),
@@ -136,6 +126,7 @@ const Environment = z.object({
   COXSWAIN_KEPT_LOGS: keptLogs.describe(
     'How much of the ranks’ logs is kept beside the checkpoints, as a JSON object: rankBytes (0: no logs are kept), jobBytes, projectBytes.',
   ),
+  ...workerVariables,
   COXSWAIN_HEALTH_LISTEN_HOST: listenHost,
   COXSWAIN_HEALTH_LISTEN_PORT: port.default(8081),
   COXSWAIN_METRICS_LISTEN_HOST: listenHost,
@@ -286,6 +277,8 @@ export interface Config {
     readonly launcherImage: string;
     readonly user: number | undefined;
     readonly keptLogs: KeptLogBounds;
+    /** Of pods that read or write saves beside jobs. */
+    readonly workers: WorkerPlacement;
   };
   /** From which pods get the code of their job; undefined: jobs have none of their own. */
   readonly codeBucket: CodeBucket | undefined;
@@ -374,6 +367,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       launcherImage: env.COXSWAIN_LAUNCHER_IMAGE,
       user: env.COXSWAIN_POD_USER,
       keptLogs: env.COXSWAIN_KEPT_LOGS,
+      workers: env.COXSWAIN_WORKER_PODS,
     },
     codeBucket: codeBucketOf(env),
     health: { listenHost: env.COXSWAIN_HEALTH_LISTEN_HOST, listenPort: env.COXSWAIN_HEALTH_LISTEN_PORT },

@@ -26,7 +26,7 @@ export interface KeptLogsReadersParts {
   readonly client: Pick<KubeClient, 'get' | 'list' | 'create' | 'delete'>;
   readonly cache: Pick<ClusterCache, 'jobs' | 'placements' | 'pods'>;
   readonly clock: Clock;
-  readonly pods: Pick<WorkerContext, 'launcherImage' | 'user'>;
+  readonly pods: Pick<WorkerContext, 'launcherImage' | 'user' | 'workers'>;
   readonly onError: (error: unknown) => void;
 }
 

@@ -9,7 +9,7 @@ export interface RetentionParts {
   readonly client: Pick<KubeClient, 'get' | 'list' | 'create' | 'delete' | 'replace'>;
   readonly cache: Pick<ClusterCache, 'checkpoints' | 'jobs' | 'placements' | 'pods'>;
   readonly clock: Clock;
-  readonly pods: Pick<WorkerContext, 'launcherImage' | 'user'>;
+  readonly pods: Pick<WorkerContext, 'launcherImage' | 'user' | 'workers'>;
   /** Records an Event of the job, or of the Checkpoint if the job is gone. */
   readonly announce: (regarding: KubeObject, reason: OperatorEvent, about: RetentionEvent) => void;
   readonly onError: (error: unknown) => void;

@@ -35,7 +35,7 @@ export interface VerificationControllerParts {
   readonly client: Pick<KubeClient, 'get' | 'list' | 'create' | 'delete' | 'replace'>;
   readonly cache: Pick<ClusterCache, 'checkpoints' | 'jobs' | 'placements' | 'pods'>;
   readonly clock: Clock;
-  readonly pods: Pick<WorkerContext, 'launcherImage' | 'user'>;
+  readonly pods: Pick<WorkerContext, 'launcherImage' | 'user' | 'workers'>;
   /** Bytes that workers may read in an hour before none is started in the background; 0: none is. */
   readonly backgroundBytesPerHour: number;
   /** Called when the only node that found other content finds all bytes right. */

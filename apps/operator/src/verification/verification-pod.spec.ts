@@ -1,6 +1,7 @@
-import type { Checkpoint } from '@coxswain/api-types';
+import { type Checkpoint, LABELS } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { aCheckpoint } from '@coxswain/checkpoint/testing';
+import { WorkerPlacement } from '../config/worker-placement.ts';
 import { workerPod } from './verification-pod.ts';
 
 const BUCKET = { uri: 's3://training/runs', region: 'eu-central-1' };
@@ -47,5 +48,45 @@ describe('a pod that verifies a checkpoint in a bucket', () => {
 
   it('has the identity of the trainer if no Secret is named', () => {
     expect(specOf(BUCKET)).toMatchObject({ serviceAccountName: 'trainer', automountServiceAccountToken: false });
+  });
+});
+
+describe('where an administrator lets workers run', () => {
+  const workers = WorkerPlacement.parse({
+    nodeSelector: { 'example.com/pool': 'system' },
+    tolerations: [{ key: 'system', operator: 'Exists' }],
+    priorityClassName: 'low',
+    labels: { team: 'platform', [LABELS.worker]: 'another' },
+    annotations: { 'example.com/note': 'a' },
+  });
+  const podWith = (placement?: WorkerPlacement): Readonly<Record<string, unknown>> =>
+    workerPod(
+      { checkpoint: aCheckpoint({ step: 20 }), level: 'V3', otherThan: [], why: 'Requested' },
+      {
+        launcherImage: 'launcher',
+        user: 1000,
+        job: aTrainingJob(),
+        runtime: undefined,
+        node: undefined,
+        ...(placement === undefined ? {} : { workers: placement }),
+      },
+    );
+
+  it('is what their pods ask for, and no label of theirs replaces ours', () => {
+    const { metadata, spec } = podWith(workers);
+    expect(metadata).toMatchObject({
+      labels: { team: 'platform', [LABELS.worker]: 'verify' },
+      annotations: { 'example.com/note': 'a' },
+    });
+    expect(spec).toMatchObject({
+      nodeSelector: { 'example.com/pool': 'system' },
+      priorityClassName: 'low',
+      tolerations: [{ key: 'nvidia.com/gpu' }, { key: 'system' }],
+    });
+  });
+
+  it('is any node, where nothing is said', () => {
+    expect(podWith()['spec']).not.toHaveProperty('nodeSelector');
+    expect(podWith()['spec']).not.toHaveProperty('priorityClassName');
   });
 });

@@ -1,10 +1,13 @@
 import { type CheckpointBucket, CONTAINERS, type RuntimeSnapshot, type TrainingJob } from '@coxswain/api-types';
+import type { WorkerPlacement } from '../config/worker-placement.ts';
 
 /** Where a worker runs, and as whom. */
 export interface WorkerContext {
   readonly launcherImage: string;
   /** User ID of containers that the runtime gives none; undefined: the user of the image. */
   readonly user: number | undefined;
+  /** Absent: any node. */
+  readonly workers?: WorkerPlacement;
   /** The job that saved it, if it still exists. */
   readonly job: TrainingJob | undefined;
   /** Of the job's newest attempt: it says as which user the trainer wrote the files. */

@@ -8,6 +8,7 @@ import {
   type TrainingJob,
 } from '@coxswain/api-types';
 import { trainerImageOf, withUnprivilegedUser } from '@coxswain/runtime';
+import { WorkerPlacement } from '../config/worker-placement.ts';
 import { launcherDelivery } from '../training-job/launcher-delivery.ts';
 import { userOf, type WorkerContext } from './worker-context.ts';
 
@@ -60,14 +61,16 @@ export function workerPodManifest({ kind, metadata }: WorkerOwner, context: Work
   };
   const launcher = launcherDelivery({ launcherImage: context.launcherImage, securityContext });
   const template = userOf(context.runtime);
+  const workers = context.workers ?? WorkerPlacement.parse({});
+  const annotations = { ...workers.annotations, ...task.annotations };
   const pod = {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
       name: task.name,
       namespace: metadata.namespace,
-      labels: { [LABELS.worker]: task.label },
-      ...(task.annotations === undefined ? {} : { annotations: task.annotations }),
+      labels: { ...workers.labels, [LABELS.worker]: task.label },
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
       ownerReferences: [{ apiVersion: API_GROUP_VERSION, kind, name: metadata.name, uid: metadata.uid }],
     },
     spec: {
@@ -76,7 +79,9 @@ export function workerPodManifest({ kind, metadata }: WorkerOwner, context: Work
       automountServiceAccountToken: false,
       ...task.identity,
       enableServiceLinks: false,
-      tolerations: [{ key: GPU_RESOURCE, operator: 'Exists', effect: 'NoSchedule' }],
+      tolerations: [{ key: GPU_RESOURCE, operator: 'Exists', effect: 'NoSchedule' }, ...workers.tolerations],
+      ...(Object.keys(workers.nodeSelector).length === 0 ? {} : { nodeSelector: workers.nodeSelector }),
+      ...(workers.priorityClassName === '' ? {} : { priorityClassName: workers.priorityClassName }),
       securityContext: {
         ...template.pod,
         // Otherwise, with fsGroup, the kubelet changes the owner of every file on the volume.
