@@ -1956,6 +1956,13 @@ JobIncident = TypedDict(
 )
 
 
+class JobLink(TypedDict):
+    title: str
+    """Words of the link."""
+    template: str
+    """Address with {project}, {namespace}, {job}, {uid} and {attempt} to be replaced."""
+
+
 class JobList(TypedDict):
     items: list[JobSummary]
     nextPageToken: NotRequired[str]
@@ -4633,6 +4640,8 @@ class WhoAmI(TypedDict):
     """Projects that it belongs to, by name; none for cluster administrators, who may use every one."""
     logLink: NotRequired[str]
     """Address of the whole logs in another system, with {namespace}, {job}, {attempt} and {rank} to be replaced; absent: none is configured."""
+    jobLinks: NotRequired[list[JobLink]]
+    """Links from the page of a job to other systems, such as TensorBoard or Grafana; absent: none is configured."""
 
 
 class WhoAmIMembershipsItem(TypedDict):

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ObjectName } from './field-names.ts';
+import { JobLinks } from './job-links.ts';
 
 /** Roles in a project, weakest first. `apps/api/src/auth/roles.ts` defines what each allows. */
 export const PROJECT_ROLES = ['viewer', 'submitter', 'operator', 'admin'] as const;
@@ -32,6 +33,9 @@ export const WhoAmI = z
       .describe(
         'Address of the whole logs in another system, with {namespace}, {job}, {attempt} and {rank} to be replaced; absent: none is configured.',
       ),
+    jobLinks: JobLinks.optional().describe(
+      'Links from the page of a job to other systems, such as TensorBoard or Grafana; absent: none is configured.',
+    ),
   })
   .meta({ id: 'WhoAmI' });
 export type WhoAmI = z.infer<typeof WhoAmI>;

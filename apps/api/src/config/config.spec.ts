@@ -37,6 +37,12 @@ describe('the configuration', () => {
     });
   });
 
+  it('reads links to other systems', () => {
+    expect(readConfig(least).links).toEqual({ logLink: undefined, jobLinks: [] });
+    const jobLinks = [{ title: 'TensorBoard', template: 'https://tb.example.com/{uid}' }];
+    expect(readConfig({ ...least, COXSWAIN_JOB_LINKS: JSON.stringify(jobLinks) }).links.jobLinks).toEqual(jobLinks);
+  });
+
   it('cannot be changed after it was read', () => {
     const config = readConfig(least) as { listen: { port: number } };
     expect(() => {
@@ -49,6 +55,7 @@ describe('the configuration', () => {
     ['a database of another kind', { DATABASE_URL: 'mysql://x' }, /DATABASE_URL.*postgresql/],
     ['a port that is none', { COXSWAIN_LISTEN_PORT: '99999' }, /COXSWAIN_LISTEN_PORT/],
     ['a pattern of namespaces that the API may use', { COXSWAIN_API_NAMESPACES: 'team-*' }, /COXSWAIN_API_NAMESPACES/],
+    ['links that are no JSON', { COXSWAIN_JOB_LINKS: 'tensorboard' }, /COXSWAIN_JOB_LINKS.*must be JSON/],
     ['an audit of a day', { COXSWAIN_AUDIT_RETENTION_DAYS: '1' }, /COXSWAIN_AUDIT_RETENTION_DAYS/],
     [
       'proxies by name',

@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { LogLink, ObjectName } from '@coxswain/api-types';
+import { ObjectName } from '@coxswain/api-types';
 import { listenHostOf } from '@coxswain/kube';
 import { LOG_LEVELS, type LogLevel } from '@coxswain/telemetry';
 import { z } from 'zod';
 import { type CodeConfig, codeConfigOf, CodeEnvironment } from './code-config.ts';
+import { type LinkConfig, LinkEnvironment, linkConfigOf } from './links-config.ts';
 import { limit, type ReplicaConfig, replicaConfigOf, ReplicaEnvironment } from './replica-config.ts';
 import { type SignInConfig, signInConfigOf, SignInEnvironment } from './sign-in-config.ts';
 
@@ -43,6 +44,7 @@ function isRange(text: string): boolean {
 /** Every variable that the API reads, with its default and meaning. */
 const Environment = SignInEnvironment.extend(ReplicaEnvironment.shape)
   .extend(CodeEnvironment.shape)
+  .extend(LinkEnvironment.shape)
   .extend({
     DATABASE_URL: databaseUrl.describe('With the role that serves requests.'),
     DATABASE_URL_FILE: file
@@ -198,7 +200,6 @@ const Environment = SignInEnvironment.extend(ReplicaEnvironment.shape)
       'Single steps of a job, after it ended; then its curve is drawn from levels. 0: for ever.',
     ),
     COXSWAIN_SERIES_LEVELS_DAYS: days(365).describe('Levels of ten steps and more, after the job ended. 0: for ever.'),
-    COXSWAIN_LOG_LINK: LogLink.optional(),
     COXSWAIN_DASHBOARD_DIRECTORY: file.optional().describe('Built dashboard; default: beside this program, if there.'),
     COXSWAIN_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
     COXSWAIN_SHUTDOWN_MS: z.coerce.number().int().min(100).max(120_000).default(25_000),
@@ -286,8 +287,7 @@ export interface Config extends ReplicaConfig {
   readonly seriesRetention: { readonly stepsDays: number; readonly levelsDays: number };
   /** What is kept of jobs that are gone: the newest of each project, and for so long; 0: all, for ever. */
   readonly recordBounds: { readonly ofProject: number; readonly days: number };
-  /** Template of links to whole logs in another system. */
-  readonly logLink: string | undefined;
+  readonly links: LinkConfig;
   readonly dashboardDirectory: string | undefined;
   readonly logLevel: LogLevel;
   readonly shutdownMs: number;
@@ -360,7 +360,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       levelsDays: values.COXSWAIN_SERIES_LEVELS_DAYS,
     },
     recordBounds: { ofProject: values.COXSWAIN_PROJECT_MAX_JOB_RECORDS, days: values.COXSWAIN_JOB_RECORDS_DAYS },
-    logLink: values.COXSWAIN_LOG_LINK,
+    links: linkConfigOf(values),
     dashboardDirectory: values.COXSWAIN_DASHBOARD_DIRECTORY,
     logLevel: values.COXSWAIN_LOG_LEVEL,
     shutdownMs: values.COXSWAIN_SHUTDOWN_MS,

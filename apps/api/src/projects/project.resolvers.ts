@@ -18,7 +18,7 @@ export class ProjectResolvers implements RootResolvers {
   constructor(
     @Inject(ProjectsService) projects: ProjectsService,
     @Inject(ApiTokensService) tokens: ApiTokensService,
-    @Inject(CONFIG) config: Pick<Config, 'logLink'>,
+    @Inject(CONFIG) config: Pick<Config, 'links'>,
   ) {
     this.queries = {
       whoAmI: one((_args, { principal }) => whoAmI(principal, config)),

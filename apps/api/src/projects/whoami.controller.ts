@@ -7,7 +7,7 @@ import { Caller } from '../auth/auth.guard.ts';
 import { highestRoleOf, onlyProjectOf, type Principal } from '../auth/principal.ts';
 
 /** What the API knows of a principal. */
-export function whoAmI(principal: Principal, { logLink }: Pick<Config, 'logLink'>): WhoAmI {
+export function whoAmI(principal: Principal, { links: { logLink, jobLinks } }: Pick<Config, 'links'>): WhoAmI {
   const memberships = principal.isClusterAdmin ? [] : principal.memberships;
   return {
     name: principal.name,
@@ -16,13 +16,14 @@ export function whoAmI(principal: Principal, { logLink }: Pick<Config, 'logLink'
     project: onlyProjectOf(principal)?.name ?? null,
     memberships: memberships.map(({ name: project, role }) => ({ project, role })),
     ...(logLink === undefined ? {} : { logLink }),
+    ...(jobLinks.length === 0 ? {} : { jobLinks: [...jobLinks] }),
   };
 }
 
 /** REST route that answers who the caller is and which roles the caller has. */
 @Controller('v1/whoami')
 export class WhoAmIController {
-  readonly #config: Pick<Config, 'logLink'>;
+  readonly #config: Pick<Config, 'links'>;
 
   constructor(@Inject(CONFIG) config: Config) {
     this.#config = config;

@@ -10,6 +10,7 @@ import { FailureCause } from './failure-cause.tsx';
 import { JobActions } from './job-actions.tsx';
 import { JobEvents } from './job-events.tsx';
 import { JobFacts } from './job-facts.tsx';
+import { JobLinks } from './job-links.tsx';
 import { LifePanel } from './life-panel.tsx';
 import { LogsPanel } from './logs-panel.tsx';
 import { PlacedTraffic } from './placed-traffic.tsx';
@@ -54,6 +55,7 @@ export function JobDetails({ project, live }: JobDetailsProps): ReactNode {
           {problem}
         </p>
       )}
+      <JobLinks job={job} project={project} />
       <JobFacts job={job} progress={liveProgress(job, curve)} />
       {job.plan !== null && <PlanPanel plan={job.plan} />}
       <RunCurves job={job} project={project} curve={curve} />

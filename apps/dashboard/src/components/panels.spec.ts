@@ -21,6 +21,7 @@ import { FabricTable } from './fabric-table.tsx';
 import { JobActions } from './job-actions.tsx';
 import { LifePanel } from './life-panel.tsx';
 import { RankMap } from './rank-map.tsx';
+import { JobLinks } from './job-links.tsx';
 import { LogsPanel } from './logs-panel.tsx';
 import { StacksPanel } from './stacks-panel.tsx';
 import { WhyNotTrainingNote } from './why-not-training-note.tsx';
@@ -49,6 +50,19 @@ describe('the buttons of a job', () => {
     ['delete a job that is finished, and submit it again', ['admin', 'Complete'], 'Delete Submit again'],
   ])('%s', (_sentence, given, want) => {
     expect(buttons(...given)).toBe(want);
+  });
+});
+
+describe('links of a job to other systems', () => {
+  const jobLinks = [{ title: 'TensorBoard', template: 'https://tb.example.com/{project}/{uid}?a={attempt}' }];
+  const links = (job: Parameters<typeof aJob>[0], me: Partial<WhoAmI>): readonly string[] =>
+    attributesOf(asSignedIn(createElement(JobLinks, { job: aJob(job), project: 'vision' }), { me }), 'href');
+  it.each<[string, ReturnType<typeof links>, readonly string[]]>([
+    ['name the job', links({ uid: 'u-1', epoch: 3 }, { jobLinks }), ['https://tb.example.com/vision/u-1?a=3']],
+    ['are none before it is in the cluster', links({ uid: null }, { jobLinks }), []],
+    ['are none if none is configured', links({}, {}), []],
+  ])('%s', (_sentence, found, want) => {
+    expect(found).toEqual(want);
   });
 });
 

@@ -7,7 +7,7 @@ export interface CurveChoice extends CurveView {
   readonly others: readonly string[];
 }
 
-/** More lines cannot be told apart. */
+/** More lines cannot be distinguished. */
 export const MOST_OTHERS = 2;
 export const MOST_SMOOTHING = 0.99;
 
@@ -21,7 +21,7 @@ export function curveChoiceOf(query: URLSearchParams): CurveChoice {
   };
 }
 
-/** The query with that choice; what is as at first is left out. Other parameters stay. */
+/** The query with that choice; values of the first visit are left out. Other parameters stay. */
 export function withCurveChoice(query: URLSearchParams, choice: CurveChoice): URLSearchParams {
   const next = new URLSearchParams(query);
   const set = (name: string, value: string): void => {
