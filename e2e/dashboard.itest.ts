@@ -25,7 +25,8 @@ beforeAll(async () => {
     chromium.launch({ executablePath, args: [...args], env: { ...env }, timeout: PATIENCE_MS }),
   ]);
   project = await createProject(system, 'pictures');
-  page = await browser.newPage({ viewport: { width: 1280, height: 900 }, locale: 'en-US' });
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-US' });
+  page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
@@ -202,15 +203,52 @@ describe('the dashboard', () => {
     await picture('7-stacks');
     await page.getByRole('button', { name: 'Suspend' }).click();
     await seen('.title .pill', /Suspended/);
-    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('button', { name: 'Resume', exact: true }).click();
     await seen('.title .pill', /Running/);
-    page.once('dialog', (dialog) => void dialog.accept());
     await page.getByRole('button', { name: 'Cancel' }).click();
+    await seen('dialog', /It ends for good and cannot be resumed\./);
+    await page.getByRole('button', { name: 'Cancel the job' }).click();
     await seen('.title .pill', /Cancelled/);
     await waitFor(async () => (await page.getByRole('button', { name: 'Suspend' }).count()) === 0, {
       what: 'the buttons of a job that runs to go',
     });
     await jobIn(project, job.id, ['Cancelled']);
+  });
+
+  it('submits a job that was written on the page, with what is wrong at each field, and clones it', async () => {
+    await page.getByRole('link', { name: 'Jobs' }).click();
+    await page.getByRole('link', { name: 'New job' }).click();
+    const spec = sleeperSpec({ steps: 20, stepMs: 50, saveEvery: 10 });
+    await page.getByLabel('YAML').fill(JSON.stringify({ name: 'Written', spec }));
+    await page.getByLabel('Directory').fill('written');
+    await seen('[data-testid=problems]', /1 problem\s+name: Written\s*needs a change\s+must be lower-case letters/);
+    await page.getByLabel('Name', { exact: true }).fill('written');
+    await seen('.preview', /GPUs\s+4\s+\d+ of 8 are free[\s\S]*Nothing known is in the way of this job\./);
+    await page.getByLabel('Claim', { exact: true }).fill('nowhere');
+    await seen('[data-testid=problems]', /spec\.checkpoint\.claimName: nowhere[\s\S]*does not exist in namespace/);
+    await picture('8-new-job');
+    await page.getByLabel('Claim', { exact: true }).fill(spec.checkpoint?.claimName ?? '');
+    await waitFor(async () => (await page.getByTestId('problems').count()) === 0, { what: 'the problem to go' });
+    await page.getByRole('button', { name: 'Submit' }).dblclick();
+    await page.waitForURL(`${system.apiUrl}/projects/pictures/jobs/*`);
+    await seen('.title .pill', /Complete/);
+    await page.getByRole('link', { name: 'Submit again' }).click();
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('written-2');
+    await seen('.preview', /Nothing known is in the way of this job\./);
+    await page.getByRole('button', { name: 'Submit' }).click();
+    await seen('.title', /written-2[\s\S]*(Running|Complete)/);
+    await page.getByLabel('Over').selectOption('time');
+    await page.getByRole('button', { name: 'Compare…' }).click();
+    await page.getByRole('button', { name: 'written', exact: true }).click();
+    await seen('.run-legend', /written-2\s+written/);
+    expect(page.url()).toMatch(/\?x=time&with=[-0-9a-f]{36}$/);
+    const another = await page.context().newPage();
+    another.setDefaultTimeout(PATIENCE_MS);
+    await another.goto(page.url());
+    await another.getByRole('heading', { name: 'written-2' }).waitFor();
+    await another.close();
+    const { items } = await project.api.jobPage(project.name, { q: 'written' });
+    expect(items.map(({ name }) => name).toSorted()).toEqual(['written', 'written-2']);
   });
 
   it('fits a phone, in the dark, too', async () => {
