@@ -16,7 +16,7 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const DASHBOARD = join(ROOT, 'apps/dashboard/dist');
 const RECORDING = join(import.meta.dirname, 'job-page.generated.json');
 const PICTURE = join(ROOT, 'docs/images/job-page.png');
-const VIEWPORT = { width: 1200, height: 1360 };
+const VIEWPORT = { width: 1200, height: 1290 };
 const CURVE_POINTS = 2_000;
 const STREAM_MS = 3_000;
 /** Curves and canvases are drawn after the answers have arrived. */
