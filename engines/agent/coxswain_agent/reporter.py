@@ -82,9 +82,9 @@ class Reporter:
         """
         return self._save_asked
 
-    def resumed(self, step: int) -> None:
-        """The state after `step` optimizer steps was loaded from a checkpoint."""
-        self._put({'kind': 'resumed', 'step': step})
+    def resumed(self, step: int, *, late: bool = False) -> None:
+        """The state after `step` optimizer steps was loaded from a checkpoint. `late`: not just now, the rank has made a step since."""
+        self._put({'kind': 'resumed', 'step': step, **({'late': True} if late else {})})
 
     def step(
         self,

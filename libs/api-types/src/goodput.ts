@@ -135,9 +135,9 @@ export function formatRestart({ phases, total }: JobRecovery, formatSeconds: (se
     spent === null ? [] : [`${phase} ${formatSeconds(spent)}`],
   );
   const unknown = phases.flatMap(({ phase, seconds: spent }) => (spent === null ? [phase] : []));
-  const rest = total === null ? 'not over' : 'not known';
+  const rest = total === null ? 'not reached or not known' : 'not known';
   return [
-    `${total === null ? 'no new step yet' : formatSeconds(total)}: ${known.join(', ')}`,
+    `${total === null ? 'no new step' : formatSeconds(total)}: ${known.join(', ')}`,
     ...(unknown.length === 0 ? [] : [`${rest}: ${unknown.join(', ')}`]),
   ].join('; ');
 }

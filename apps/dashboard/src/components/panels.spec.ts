@@ -203,7 +203,7 @@ describe('the life of a job', () => {
         goodput: { ...goodput, recoveries: [recovery, { ...recovery, incarnation: 2, total: null }] },
         incidents: [],
       }),
-      '2.2 no new step yet: detecting 5.0 s, reaping 2.0 s, placing 0 ms, starting 10.0 s, importing 20.0 s, loading 3.5 s, stepping 20.0 s; not over: deciding, meeting 2.1 1 min 0 s: detecting 5.0 s, reaping 2.0 s, placing 0 ms, starting 10.0 s, importing 20.0 s, loading 3.5 s, stepping 20.0 s; not known: deciding, meeting detecting reaping starting importing loading stepping',
+      '2.2 no new step: detecting 5.0 s, reaping 2.0 s, placing 0 ms, starting 10.0 s, importing 20.0 s, loading 3.5 s, stepping 20.0 s; not reached or not known: deciding, meeting 2.1 1 min 0 s: detecting 5.0 s, reaping 2.0 s, placing 0 ms, starting 10.0 s, importing 20.0 s, loading 3.5 s, stepping 20.0 s; not known: deciding, meeting detecting reaping starting importing loading stepping',
     ],
     [
       'says how long each of the newest saves held the ranks up',

@@ -36,7 +36,8 @@ export const EngineFact = z.discriminatedUnion('kind', [
     gradNorm: number,
     notFinite: NotFinite.optional().catch(undefined),
   }),
-  z.object({ kind: z.literal('resumed'), step }),
+  /** `late`: the rank has made a step since it loaded the checkpoint, so this says nothing about when it did. */
+  z.object({ kind: z.literal('resumed'), step, late: z.boolean().optional() }),
   z.object({
     kind: z.literal('checkpointSaved'),
     step,

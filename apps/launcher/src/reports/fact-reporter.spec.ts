@@ -1,5 +1,6 @@
 import type { SavedFact } from '../facts/engine-facts.ts';
 import { FactReporter } from './fact-reporter.ts';
+import { RunMarks } from './run-marks.ts';
 import { SaveStops } from './save-stops.ts';
 import { TrainingProgress } from './training-progress.ts';
 
@@ -44,4 +45,16 @@ it.each<[what: string, act: (reporter: FactReporter) => void, want: readonly unk
   ['of another rank is not passed on', (reporter) => reporter.receive(1, SAVE), []],
 ])('a save %s', (_what, act, want) => {
   expect(savesAfter(act)).toEqual(want);
+});
+
+it('takes the time of a load from a report that comes with it, and not from one after the first step', () => {
+  const marks = new RunMarks();
+  marks.begin(1);
+  const beats: object[] = [];
+  const heartbeats = { beat: () => void beats.push(marks.ages(performance.now())) } as Parts['heartbeats'];
+  const reporter = new FactReporter({ marks, heartbeats, report: () => undefined } as unknown as Parts);
+  reporter.receive(0, { kind: 'resumed', step: 9, late: true });
+  expect(beats).toEqual([]);
+  reporter.receive(0, { kind: 'resumed', step: 9 });
+  expect(beats.map((ages) => Object.keys(ages))).toEqual([['loaded']]);
 });

@@ -54,7 +54,7 @@ export class FactReporter {
         heartbeats.beat();
         return;
       case 'resumed':
-        this.#parts.marks.load(rank, performance.now());
+        if (fact.late !== true && this.#parts.marks.load(rank, performance.now())) heartbeats.beat();
         // Every rank reports it; the gang resumed once.
         if (!this.#hasResumed) report({ kind: 'resumed', step: fact.step });
         this.#hasResumed = true;

@@ -36,6 +36,15 @@ it.each<[what: string, act: (marks: RunMarks) => void, want: ReturnType<RunMarks
     { loaded: 40 },
   ],
   [
+    'what the engine says after its hook has seen nothing',
+    (marks) => {
+      marks.receive(0, { loaded: null }, 50);
+      marks.receive(1, { loaded: 10 }, 50);
+      marks.load(0, 70);
+    },
+    { loaded: 30 },
+  ],
+  [
     'the first report of each mark',
     (marks) => {
       marks.receive(0, { met: 0 }, 50);

@@ -53,9 +53,17 @@ export class RunMarks {
     this.#note('loaded', rank, momentOf(loaded, nowMs));
   }
 
-  /** An engine reports that this rank has loaded its checkpoint. What the hook reported of it before is more exact. */
-  load(rank: number, nowMs: number): void {
+  /**
+   * An engine reports that this rank has loaded its checkpoint. A time that the hook reported before is more exact. Returns whether that was the last
+   * rank of the pod.
+   */
+  load(rank: number, nowMs: number): boolean {
+    const before = this.#lastOf('loaded');
+    const moments = this.#ofRanks.loaded;
+    // The hook has not seen it; the engine's report came late, over a connection of its own.
+    if (moments.get(rank) === 'unknown') moments.delete(rank);
     this.#note('loaded', rank, nowMs);
+    return before === undefined && this.#lastOf('loaded') !== undefined;
   }
 
   /** The marks that were passed, as ages in milliseconds. */

@@ -157,7 +157,7 @@ class Listener:
             # Of a count on an accelerator nobody knows without waiting for it.
             is_here = isinstance(count, (int, float)) or getattr(getattr(count, 'device', None), 'type', '') == 'cpu'
             if is_here and int(count) == self._first_step:
-                reporter.resumed(self._first_step - 1)
+                reporter.resumed(self._first_step - 1, late=True)
             return
 
     def _look(self, reporter):

@@ -93,7 +93,8 @@ describe('a rank that fails while every pod of its gang lives', () => {
   });
 
   it('keeps with what ended when its run was restored and took its steps, and begins them anew', () => {
-    const marks = { restoredAt: RAN, firstStep: { step: 21, at: RAN } };
+    const saves = [{ step: 40, ms: 9 }];
+    const marks = { restoredAt: RAN, firstStep: { step: 21, at: RAN }, clock: { metAt: RAN, saves } };
     const status = {
       attempts: [anAttempt({ runningAt: RAN, resumedFrom: RESUMED, ...marks })],
       progress: { step: 45, reportedAt: RAN },
@@ -103,12 +104,15 @@ describe('a rank that fails while every pod of its gang lives', () => {
     expect(Object.keys(attempt ?? {}).filter((field) => field in marks)).toEqual([]);
   });
 
-  it('keeps judgement and last lines of the newest failed incarnation only', () => {
+  it('keeps judgement, last lines and saves of the newest failed incarnation only', () => {
     const judgement = { rule: 'default', action: 'Restart', class: 'PythonException', blame: 'program' } as const;
     const ended = { ...ENDED_FIRST, lastStep: 20, judgement: { ...judgement, says: 'Earlier.' }, lastLines: ['early'] };
-    const attempt = lastOf(decide(failed({ status: again({ runningAt: RAN, incarnations: [ended] }) }), NOW).status);
+    const clock = { metAt: RAN, saves: [{ step: 20, ms: 9 }] };
+    const attempt = lastOf(
+      decide(failed({ status: again({ runningAt: RAN, incarnations: [{ ...ended, clock }] }) }), NOW).status,
+    );
     expect(attempt?.incarnations).toEqual([
-      { ...ENDED_FIRST, lastStep: 20, judgement },
+      { ...ENDED_FIRST, lastStep: 20, judgement, clock: { metAt: RAN } },
       expect.objectContaining({
         incarnation: 2,
         judgement: expect.objectContaining({ says: expect.stringContaining('rule default') as string }) as object,

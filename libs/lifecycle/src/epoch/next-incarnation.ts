@@ -5,6 +5,7 @@ import {
   effectiveLayout,
   type EndedIncarnation,
   type FailureJudgement,
+  type RunClock,
   MAX_ENDED_INCARNATIONS,
   type PassedOverCheckpoint,
 } from '@coxswain/api-types';
@@ -194,9 +195,19 @@ function ended(
   };
 }
 
-/** An earlier incarnation without the sentence and the lines that status keeps for the newest one only: a job keeps 160 incarnations. */
-function shortened({ lastLines: _, judgement, ...rest }: EndedIncarnation): EndedIncarnation {
-  if (judgement === undefined) return rest;
-  const { says: __, ...kept } = judgement;
-  return { ...rest, judgement: kept };
+/** An earlier incarnation without what status keeps for the newest one only (sentence, lines, saves): a job keeps 160 incarnations. */
+function shortened({ lastLines: _, judgement, clock, ...rest }: EndedIncarnation): EndedIncarnation {
+  return {
+    ...rest,
+    ...(judgement === undefined ? {} : { judgement: withoutSentence(judgement) }),
+    ...(clock === undefined ? {} : { clock: withoutSaves(clock) }),
+  };
+}
+
+function withoutSentence({ says: _, ...judgement }: FailureJudgement): FailureJudgement {
+  return judgement;
+}
+
+function withoutSaves({ saves: _, ...marks }: RunClock): RunClock {
+  return marks;
 }
