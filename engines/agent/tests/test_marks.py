@@ -95,4 +95,5 @@ def test_a_program_that_looks_for_pytorch_first_and_loads_has_every_mark_in_orde
         assert set(before) == {'kind', 'imported', 'met', 'loaded'}
         # Ages as of two messages: each is at least as long ago as what followed it.
         assert 0 < before['met'] <= before['imported']
-        assert 250 <= before['loaded'] < 5_000
+        # The program sleeps for 0.3 s after it has loaded.
+        assert before['loaded'] >= 250
