@@ -73,7 +73,7 @@ describe('a document that its schema rejects', () => {
     ],
     ['a distant word: no suggestion', { precision: 'double' }, ['spec.precision: "double" is not one of bf16, fp32']],
     ['a number in place of a word: no suggestion', { precision: 16 }, ['spec.precision: 16 is not one of bf16, fp32']],
-    ['a wrong type', { steps: 'many' }, ['spec.steps: Invalid input: expected number, received string']],
+    ['a wrong type', { steps: 'many' }, ['spec.steps: must be a number, not a string']],
   ])('%s', (_what, spec, want) => {
     expect(problemsOf(spec)).toEqual(want);
   });

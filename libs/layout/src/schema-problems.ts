@@ -1,5 +1,6 @@
 /** What a schema rejects in a document, with the name that was probably meant. */
 import { z } from 'zod';
+import { describeIssue } from './describe-issue.ts';
 import { nearestWord } from './nearest-word.ts';
 
 type Path = readonly PropertyKey[];
@@ -51,7 +52,7 @@ export function describeProblem(problem: SchemaProblem): string {
       return `${input === undefined ? 'the value' : shown(input)} is not one of ${words.join(', ')}${hint}`;
     }
     case 'broken':
-      return problem.issue.message;
+      return describeIssue(problem.issue);
   }
 }
 

@@ -379,7 +379,7 @@ describe('bad input is refused with status and sentence:', () => {
       400,
       'INVALID_REQUEST',
       '/spec/training/steps',
-      /expected number/,
+      /must be a (whole )?number/,
     ],
     [
       'degrees that do not divide',
@@ -414,7 +414,14 @@ describe('bad input is refused with status and sentence:', () => {
       '/spec/data',
       /needs data/,
     ],
-    ['a name of 300 characters', { name: 'a'.repeat(300), spec }, 400, 'INVALID_REQUEST', '/name', /<=63 characters/],
+    [
+      'a name of 300 characters',
+      { name: 'a'.repeat(300), spec },
+      400,
+      'INVALID_REQUEST',
+      '/name',
+      /at most 63 characters/,
+    ],
     [
       'a namespace of somebody else',
       { name: 'x', namespace: 'rivals', spec },
@@ -423,7 +430,7 @@ describe('bad input is refused with status and sentence:', () => {
       '/namespace',
       /does not own it; it owns research/,
     ],
-    ['no body', undefined, 400, 'INVALID_REQUEST', '', /expected object/],
+    ['no body', undefined, 400, 'INVALID_REQUEST', '', /is missing; give an object/],
     ['a body that is not JSON', '{"name":', 400, 'INVALID_REQUEST', '', /not JSON/],
     ['a body of 2 MB', `{"name":"${'a'.repeat(2_097_152)}"}`, 413, 'TOO_LARGE', '', /1 MB/],
     ['deep nesting', deep, 400, 'INVALID_REQUEST', '', /more than 32 levels deep/],

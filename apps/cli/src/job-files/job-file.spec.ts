@@ -43,7 +43,7 @@ describe('a job file with typos', () => {
       'at the top',
       { spec: undefined, spce: aJobSpec() },
       '✖ unknown field "spce"; did you mean "spec"?\n  → at the manifest\n' +
-        '✖ Invalid input: expected object, received undefined\n  → at spec',
+        '✖ is missing; give an object\n  → at spec',
     ],
     [
       'none, as `kubectl get -o yaml` prints it',
