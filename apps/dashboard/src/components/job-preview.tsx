@@ -17,17 +17,19 @@ interface JobPreviewProps {
 
 /** What planner and cluster answer to the job before it is submitted. */
 export function JobPreview({ request, check, isStale, isAsking, problem }: JobPreviewProps): ReactNode {
+  // An answer to an earlier text says nothing about one with problems.
+  const isShown = problem === undefined;
   return (
-    <section className="panel preview" aria-busy={isAsking || isStale} aria-label="Preview">
+    <section className="panel preview" aria-busy={isShown && (isAsking || isStale)} aria-label="Preview">
       <h2>
         Preview{' '}
         <small role="status" className="hint">
-          {isAsking ? 'Asking planner and cluster…' : isStale ? 'Of an earlier version' : ''}
+          {!isShown ? '' : isAsking ? 'Asking planner and cluster…' : isStale ? 'Of an earlier version' : ''}
         </small>
       </h2>
       {isAsking && <progress className="progress" aria-label="Asking planner and cluster" />}
       {problem !== undefined && <p className="empty">{problem}</p>}
-      {check !== undefined && <Answer request={request} check={check} />}
+      {isShown && check !== undefined && <Answer request={request} check={check} />}
     </section>
   );
 }

@@ -33,7 +33,11 @@ describe('the text of a job', () => {
     ['that is empty', '', /^The YAML is empty\./],
     ['that is a list', '- a', /^The YAML contains no job; expected a TrainingJob manifest/],
     ['of another kind', 'apiVersion: v1\nkind: Pod', /^The YAML is a v1 Pod; expected training\.coxswain\.dev/],
-    ['with a broken line', 'name: tiny\nspec: {', /^Line \d is not YAML: /],
+    [
+      'with a broken line',
+      'name: tiny\nspec: {',
+      /^Line 2 is not YAML: [^:]+\. The form can be used again once the YAML can be read\.$/,
+    ],
     ['with two documents', `${BODY}---\n${BODY}`, /^There are 2 documents\. Submit one job at a time\.$/],
     ['with an alias to nothing', 'name: *nothing', /not YAML|contains no job/],
   ])('%s is no job, and says why', (_sentence, text, rule) => {

@@ -22,7 +22,8 @@ export function readDraft(text: string): Draft {
   const [wrong] = document.errors;
   if (wrong !== undefined) {
     const { line } = lines.linePos(wrong.pos[0]);
-    return unreadable(`Line ${line} is not YAML: ${wrong.message.split('\n', 1)[0] ?? ''}`);
+    const [why = ''] = wrong.message.split(/ at line \d+, column \d+|\n/, 1);
+    return unreadable(`Line ${line} is not YAML: ${why}. The form can be used again once the YAML can be read.`);
   }
   const value = valueOf(document);
   const found = requestOfManifest(value);

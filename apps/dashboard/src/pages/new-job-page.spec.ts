@@ -88,6 +88,7 @@ describe('the preview', () => {
     ['says that it is asked', { isAsking: true }, 'Preview Asking planner and cluster…'],
     ['says that the job has changed since', { isStale: true }, 'Preview Of an earlier version'],
     ['says why there is none', { check: undefined, problem: 'Mend the problems.' }, 'Preview Mend the problems.'],
+    ['has no answer to an earlier text beside that', { isStale: true, problem: 'Mend them.' }, 'Preview Mend them.'],
     [
       'has no plan of an API of an earlier release',
       { check: { ...check, plan: undefined } },
