@@ -194,6 +194,7 @@ function startTelling({ config, database, cluster, webhookKey, clock, logger, me
     cluster,
     key: webhookKey,
     rules: config.webhooks,
+    mail: config.mail,
     clock,
     logger,
     metrics,

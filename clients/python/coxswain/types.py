@@ -4538,8 +4538,8 @@ class Webhook(TypedDict):
     id: str
     url: str
     events: list[Literal["incident.opened", "incident.acted", "incident.closed", "job.needsPerson", "job.ended"]]
-    form: Literal["Standard", "Slack"]
-    """Standard: JSON as Standard Webhooks lays it out. Slack: a text for an incoming webhook of Slack."""
+    form: Literal["Standard", "Slack", "Email"]
+    """Standard: JSON as Standard Webhooks lays it out. Slack: a text for an incoming webhook of Slack. Email: a mail; the form of every mailto: URL."""
     state: Literal["active", "disabled"]
     """disabled: nothing is sent until it is enabled again."""
     disabledReason: str | None
@@ -4557,19 +4557,19 @@ class Webhook(TypedDict):
 
 class WebhookCreateInput(TypedDict):
     url: str
-    """Where messages are sent: https, without user, password and fragment, at a public address."""
+    """Where messages are sent: https, without user, password and fragment, at a public address; or mailto: and one mail address."""
     events: NotRequired[list[Literal["incident.opened", "incident.acted", "incident.closed", "job.needsPerson", "job.ended"]]]
     """Absent: all."""
-    form: NotRequired[Literal["Standard", "Slack"]]
-    """Standard: JSON as Standard Webhooks lays it out. Slack: a text for an incoming webhook of Slack."""
+    form: NotRequired[Literal["Standard", "Slack", "Email"]]
+    """Standard: JSON as Standard Webhooks lays it out. Slack: a text for an incoming webhook of Slack. Email: a mail; the form of every mailto: URL."""
 
 
 class WebhookCreated(TypedDict):
     id: str
     url: str
     events: list[Literal["incident.opened", "incident.acted", "incident.closed", "job.needsPerson", "job.ended"]]
-    form: Literal["Standard", "Slack"]
-    """Standard: JSON as Standard Webhooks lays it out. Slack: a text for an incoming webhook of Slack."""
+    form: Literal["Standard", "Slack", "Email"]
+    """Standard: JSON as Standard Webhooks lays it out. Slack: a text for an incoming webhook of Slack. Email: a mail; the form of every mailto: URL."""
     state: Literal["active", "disabled"]
     """disabled: nothing is sent until it is enabled again."""
     disabledReason: str | None

@@ -35,12 +35,14 @@ export const PERSON_REASONS: Readonly<
 };
 
 /** Forms in which messages to an endpoint are written. */
-const WEBHOOK_FORMS = ['Standard', 'Slack'] as const;
+const WEBHOOK_FORMS = ['Standard', 'Slack', 'Email'] as const;
 /** Form in which messages to an endpoint are written. */
 export type WebhookForm = (typeof WEBHOOK_FORMS)[number];
 const form = z
   .enum(WEBHOOK_FORMS)
-  .describe('Standard: JSON as Standard Webhooks lays it out. Slack: a text for an incoming webhook of Slack.');
+  .describe(
+    'Standard: JSON as Standard Webhooks lays it out. Slack: a text for an incoming webhook of Slack. Email: a mail; the form of every mailto: URL.',
+  );
 
 const MAX_WEBHOOK_URL = 2_048;
 
@@ -51,7 +53,9 @@ export const WebhookCreate = z
       .string()
       .min(1)
       .max(MAX_WEBHOOK_URL)
-      .describe('Where messages are sent: https, without user, password and fragment, at a public address.'),
+      .describe(
+        'Where messages are sent: https, without user, password and fragment, at a public address; or mailto: and one mail address.',
+      ),
     events: z
       .array(z.enum(EVENT_NAMES))
       .min(1)

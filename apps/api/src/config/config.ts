@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { type CodeConfig, codeConfigOf, CodeEnvironment } from './code-config.ts';
 import { type LinkConfig, LinkEnvironment, linkConfigOf } from './links-config.ts';
 import { limit, type ReplicaConfig, replicaConfigOf, ReplicaEnvironment } from './replica-config.ts';
+import { mailConfigOf, MailEnvironment, type MailSettings } from './mail-config.ts';
 import { type SignInConfig, signInConfigOf, SignInEnvironment } from './sign-in-config.ts';
 
 /** Which parts this process runs: HTTP and projection, the queue worker, or everything. */
@@ -42,7 +43,8 @@ function isRange(text: string): boolean {
 }
 
 /** Every variable that the API reads, with its default and meaning. */
-const Environment = SignInEnvironment.extend(ReplicaEnvironment.shape)
+const Environment = SignInEnvironment.extend(MailEnvironment.shape)
+  .extend(ReplicaEnvironment.shape)
   .extend(CodeEnvironment.shape)
   .extend(LinkEnvironment.shape)
   .extend({
@@ -279,6 +281,8 @@ export interface Config extends ReplicaConfig {
     readonly unreadStreamKib: number;
   };
   readonly code: CodeConfig;
+  /** Undefined: no mail is sent. */
+  readonly mail: MailSettings | undefined;
   /** Where messages to endpoints may go beside https at public addresses. */
   readonly webhooks: { readonly allowsHttp: boolean; readonly allowedRanges: readonly string[] };
   /** What one plan may take. */
@@ -350,10 +354,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       unreadStreamKib: values.COXSWAIN_STREAM_UNREAD_KIB,
     },
     code: codeConfigOf(values),
-    webhooks: {
-      allowsHttp: values.COXSWAIN_WEBHOOK_ALLOW_HTTP,
-      allowedRanges: values.COXSWAIN_WEBHOOK_ALLOWED_RANGES,
-    },
+    mail: mailConfigOf(values),
+    webhooks: { allowsHttp: values.COXSWAIN_WEBHOOK_ALLOW_HTTP, allowedRanges: values.COXSWAIN_WEBHOOK_ALLOWED_RANGES },
     planBudget: { seconds: values.COXSWAIN_PLAN_SECONDS, memoryMib: values.COXSWAIN_PLAN_MEMORY_MIB },
     seriesRetention: {
       stepsDays: values.COXSWAIN_SERIES_STEPS_DAYS,

@@ -1,13 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '@coxswain/persistence';
 import type { Logger, Metrics } from '@coxswain/telemetry';
+import type { MailSettings } from '../config/mail-config.ts';
 import type { Cluster, WallClock } from '../infrastructure/tokens.ts';
+import type { Email } from '../webhooks/email-text.ts';
+import { recipientOf } from '../webhooks/mail-rules.ts';
 import { messageIdOf } from '../webhooks/message-id.ts';
 import type { CallRules } from '../webhooks/url-rules.ts';
 import { unsealSecret } from '../webhooks/webhook-secrets.ts';
 import { type ClaimedMessage, claimMessage, recordAttempt } from './delivery-rows.ts';
 import { postMessage, type Resolve } from './post-message.ts';
 import { afterAttempt, type Answer, answerWords } from './retry-rules.ts';
+import { sendMail } from './send-mail.ts';
 import { signedHeaders } from './signature.ts';
 
 /** Of one process at a time, and of them for one project: slow receivers of one leave places to others. */
@@ -24,6 +28,8 @@ export interface CarrierParts {
   /** Unseals secrets. */
   readonly key: Uint8Array;
   readonly rules: CallRules;
+  /** Absent: this installation sends no mail. */
+  readonly mail?: MailSettings | undefined;
   readonly clock: WallClock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -123,7 +129,16 @@ export class MessageCarrier {
   }
 
   async #send(claimed: ClaimedMessage): Promise<Answer> {
-    const { clock, rules, resolve } = this.#parts;
+    const { clock, mail, rules, resolve } = this.#parts;
+    const to = recipientOf(claimed.url);
+    if (to !== undefined) {
+      if (mail === undefined) return { trouble: 'this installation sends no mail any more' };
+      const email = JSON.parse(claimed.body) as Email;
+      return sendMail({ to, id: messageIdOf(claimed.id), email }, mail, {
+        now: clock.now(),
+        signal: this.#stop.signal,
+      });
+    }
     const secrets = await this.#secretsOf(claimed);
     if (secrets.length === 0) return { trouble: 'its secret cannot be read here; rotate it' };
     const id = messageIdOf(claimed.id);

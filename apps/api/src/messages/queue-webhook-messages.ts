@@ -2,6 +2,7 @@
 import type { WebhookMessage } from '@coxswain/api-types';
 import { firstOf, type Sql } from '@coxswain/persistence';
 import { messageText } from '../webhooks/message-text.ts';
+import { emailText } from '../webhooks/email-text.ts';
 import { slackText } from '../webhooks/slack-text.ts';
 import type { JobNews } from './job-news.ts';
 
@@ -31,6 +32,7 @@ export async function queueWebhookMessages(sql: Sql, jobId: string, news: readon
     messages.map(messageText),
     MOST_WAITING_OF_ENDPOINT,
     messages.map(slackText),
+    messages.map(emailText),
   ]);
 }
 
@@ -43,9 +45,10 @@ const WHO_LISTENS = `
 /** The time of the clock, not of the transaction, orders what one transaction tells. */
 const QUEUE = `
   WITH told AS (
-    SELECT * FROM unnest($2::text[], $3::text[], $5::text[]) WITH ORDINALITY AS one (event, body, slack_body, position)
+    SELECT * FROM unnest($2::text[], $3::text[], $5::text[], $6::text[]) WITH ORDINALITY AS one (event, body, slack_body, mail_body, position)
   ), wanted AS (
-    SELECT w.cluster_id, w.project_id, w.id AS webhook_id, t.event, CASE w.form WHEN 'Slack' THEN t.slack_body ELSE t.body END AS body, t.position,
+    SELECT w.cluster_id, w.project_id, w.id AS webhook_id, t.event, t.position,
+           CASE w.form WHEN 'Slack' THEN t.slack_body WHEN 'Email' THEN t.mail_body ELSE t.body END AS body,
            (SELECT count(*) FROM (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.state = 'waiting' LIMIT $4) AS counted) >= $4 AS is_full
       FROM webhooks w JOIN told t ON t.event = ANY (w.events)
      WHERE w.project_id = $1 AND w.disabled_at IS NULL

@@ -1,5 +1,9 @@
+/** Endpoints of a project, over a real database and two carriers. More than 400 lines: the cases share both, and the receivers. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Incident, LABELS, type TrainingJob } from '@coxswain/api-types';
 import { aJobSpec, anIncident, aTrainingJob } from '@coxswain/api-types/testing';
 import { waitFor } from '@coxswain/local-cluster';
@@ -8,6 +12,7 @@ import { createMetrics } from '@coxswain/telemetry';
 import { claimMessage, KEPT_DAYS, MOST_KEPT_OF_ENDPOINT, removeOldDeliveries } from '../messages/delivery-rows.ts';
 import { MessageCarrier } from '../messages/message-carrier.ts';
 import { MOST_WAITING_OF_ENDPOINT } from '../messages/queue-webhook-messages.ts';
+import { type MailServer, startMailServer } from '../messages/testing/mail-server.ts';
 import { markJobGone, projectJob } from '../projection/job-projection.ts';
 import { type ApiUnderTest, startApiUnderTest } from '../testing/api-under-test.ts';
 import { migratedPostgres } from '../testing/test-database.ts';
@@ -19,6 +24,8 @@ type Message = Endpoint['messages'][number];
 const RECEIVER: string = new URL('../../../../examples/webhooks/receiver.mjs', import.meta.url).href;
 let receiver: (secret: string, onMessage: (message: Message) => void) => Server;
 
+const directory = mkdtempSync(join(tmpdir(), 'coxswain-webhooks-'));
+let mailServer: MailServer;
 let postgres: SharedPostgres;
 let api: ApiUnderTest;
 let admin: string;
@@ -29,9 +36,19 @@ const servers: Server[] = [];
 beforeAll(async () => {
   ({ receiver } = (await import(RECEIVER)) as { readonly receiver: typeof receiver });
   postgres = migratedPostgres();
+  mailServer = await startMailServer();
+  const smtpUrlFile = join(directory, 'smtp-url');
+  writeFileSync(smtpUrlFile, `smtp://127.0.0.1:${mailServer.port}\n`);
   api = await startApiUnderTest({
     databaseUrl: await postgres.createDatabase('webhooks'),
-    environment: { COXSWAIN_WEBHOOK_ALLOW_HTTP: 'true', COXSWAIN_WEBHOOK_ALLOWED_RANGES: '127.0.0.1/32' },
+    environment: {
+      COXSWAIN_WEBHOOK_ALLOW_HTTP: 'true',
+      COXSWAIN_WEBHOOK_ALLOWED_RANGES: '127.0.0.1/32',
+      COXSWAIN_SMTP_URL_FILE: smtpUrlFile,
+      COXSWAIN_SMTP_ALLOW_PLAIN: 'true',
+      COXSWAIN_MAIL_FROM: 'coxswain@example.com',
+      COXSWAIN_MAIL_ALLOWED_DOMAINS: 'example.com',
+    },
   });
   admin = await api.project('research', 'admin');
   rivals = await api.project('rivals', 'admin');
@@ -43,6 +60,7 @@ beforeAll(async () => {
       cluster,
       key,
       rules: config.webhooks,
+      mail: config.mail,
       clock,
       logger,
       metrics: createMetrics(),
@@ -54,7 +72,9 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const carrier of carriers) await carrier.close();
   for (const server of servers) server.close();
+  mailServer?.close();
   await api?.close();
+  rmSync(directory, { recursive: true });
 });
 
 const send = (method: 'GET' | 'POST' | 'DELETE', url: string, body?: object, token = admin) =>
@@ -198,6 +218,22 @@ describe('an endpoint', () => {
     expect(await shown(slack.id)).toMatchObject({ form: 'Slack' });
     // A project has at most ten.
     for (const { id } of [slack, standard]) await send('DELETE', `${WEBHOOKS}/${id}`);
+  });
+
+  it('of mailto: gets mail, and other domains and forms are refused', async () => {
+    await aJob('mailed');
+    const { status, body } = await send('POST', WEBHOOKS, { url: 'mailto:oncall@example.com', events: ['job.ended'] });
+    expect([status, body.form]).toEqual([201, 'Email']);
+    await send('POST', `${WEBHOOKS}/${body.id}/test`);
+    await project('mailed', { state: 'Complete', summary: 'It made all steps.' });
+    const heard = (line: string): Promise<true> =>
+      waitFor(() => Promise.resolve(mailServer.heard.includes(line) || undefined), { what: line });
+    await heard('Subject: [research] Coxswain: a test');
+    await heard('Subject: [research] mailed: Complete');
+    expect(mailServer.heard).toContain('RCPT TO:<oncall@example.com>');
+    for (const refused of [{ url: 'mailto:a@evil.example' }, { url: 'https://8.8.8.8/', form: 'Email' }])
+      expect((await send('POST', WEBHOOKS, refused)).status).toBe(400);
+    await send('DELETE', `${WEBHOOKS}/${body.id}`);
   });
 
   it('that refuses gets the same message again under the same id, and what it wrote is shown to nobody', async () => {

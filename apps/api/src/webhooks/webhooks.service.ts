@@ -9,6 +9,7 @@ import {
   type WebhookEvent,
   type WebhookForm,
   type WebhookList,
+  type WebhookMessage,
   type WebhookRotate,
 } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
@@ -19,6 +20,7 @@ import type { Principal } from '../auth/principal.ts';
 import { type AllowedProject, inProject } from '../auth/project-scope.ts';
 import type { Action } from '../auth/roles.ts';
 import type { Config } from '../config/config.ts';
+import type { MailRules } from '../config/mail-config.ts';
 import { isUuid } from '../http/ids.ts';
 import {
   CLOCK,
@@ -32,6 +34,8 @@ import {
 import { ProjectLimits } from '../limits/project-limits.ts';
 import { messageIdOf } from './message-id.ts';
 import { messageText, testMessage } from './message-text.ts';
+import { emailText } from './email-text.ts';
+import { mailProblem, recipientOf } from './mail-rules.ts';
 import { slackText } from './slack-text.ts';
 import { type CallRules, hostOf, urlProblem } from './url-rules.ts';
 import { freshSecret, sealSecret } from './webhook-secrets.ts';
@@ -49,6 +53,12 @@ export const MAX_LISTED_DELIVERIES = 200;
 /** Messages that somebody asked for and that have not arrived, at one endpoint. */
 const MOST_WAITING_TESTS = 10;
 
+const TEXT_OF_FORM: Readonly<Record<WebhookForm, (message: WebhookMessage) => string>> = {
+  Standard: messageText,
+  Slack: slackText,
+  Email: emailText,
+};
+
 /** Endpoints of a project. Only its administrators manage them, because a URL may hold a secret of the receiver. */
 @Injectable()
 export class WebhooksService {
@@ -56,6 +66,7 @@ export class WebhooksService {
   readonly #cluster: Cluster;
   readonly #clock: WallClock;
   readonly #rules: CallRules;
+  readonly #mail: MailRules | undefined;
   readonly #key: Uint8Array;
   readonly #limits: ProjectLimits;
 
@@ -72,6 +83,7 @@ export class WebhooksService {
     this.#cluster = cluster;
     this.#clock = clock;
     this.#rules = config.webhooks;
+    this.#mail = config.mail;
     this.#key = key;
     this.#limits = limits;
   }
@@ -79,10 +91,13 @@ export class WebhooksService {
   async create(
     principal: Principal,
     projectName: string,
-    { url, events, form }: WebhookCreate,
+    { url, events, ...asked }: WebhookCreate,
   ): Promise<WebhookCreated> {
+    const recipient = recipientOf(url);
+    const form = recipient === undefined ? asked.form : 'Email';
     return this.#in(principal, { project: projectName, action: 'webhook.write' }, async (sql, project) => {
-      const problem = urlProblem(url, this.#rules);
+      if (form === 'Email' && recipient === undefined) throw unfit('must begin with mailto: for form Email');
+      const problem = recipient === undefined ? urlProblem(url, this.#rules) : mailProblem(recipient, this.#mail);
       if (problem !== undefined) throw unfit(problem);
       await this.#limits.requireRoom(sql, project, 'webhooks');
       const [id, secret] = [randomUUID(), freshSecret()];
@@ -91,7 +106,7 @@ export class WebhooksService {
         'INSERT INTO webhooks (id, cluster_id, project_id, url, events, sealed_secret, form) VALUES ($1, $2, $3, $4, $5, $6, $7)',
         [id, this.#cluster.id, project.id, new URL(url).href, [...new Set(events)], sealed, form],
       );
-      const detail = { host: hostOf(new URL(url)), events: events.length };
+      const detail = { host: recipient?.split('@').at(-1) ?? hostOf(new URL(url)), events: events.length };
       await this.#audit(sql, principal, { verb: 'create', id, project, detail });
       return { ...(await this.#find(sql, project, id)), secret };
     });
@@ -163,7 +178,7 @@ export class WebhooksService {
          SELECT $1, $2, $3, $4, $5
           WHERE (SELECT count(*) FROM webhook_deliveries WHERE webhook_id = $3 AND state = 'waiting' AND event = $4) < ${MOST_WAITING_TESTS}
          RETURNING *`,
-        [...key, WEBHOOK_TEST, (form === 'Slack' ? slackText : messageText)(testMessage(name, this.#clock.now()))],
+        [...key, WEBHOOK_TEST, TEXT_OF_FORM[form](testMessage(name, this.#clock.now()))],
       );
       const row = firstOf(queued);
       if (row === undefined)
