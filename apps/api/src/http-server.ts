@@ -20,6 +20,7 @@ import { cacheControlOfFile, controlCaching } from './http/caching.ts';
 import { boundConnections } from './http/connections.ts';
 import { MAX_BODY_BYTES, parseJsonBody } from './http/json-body.ts';
 import { answerUnroutable, type NoteFailure, ProblemFilter } from './http/problem.filter.ts';
+import { serveReference } from './http/reference-page.ts';
 import { cpuOf, meterRequests } from './http/request-metering.ts';
 import { cutSlowReaders, UNREAD_MS } from './http/slow-readers.ts';
 import { shareOwnerOf } from './http/share-owner.ts';
@@ -84,6 +85,7 @@ export async function createHttpServer(infrastructure: Infrastructure): Promise<
   controlCaching(fastify);
   cutSlowReaders(fastify, { unreadMs: UNREAD_MS });
   measureUnsentAnswers(fastify, { metrics, limits: app.get(ProjectLimits) });
+  serveReference(fastify);
   if (dashboard !== undefined) {
     await fastify.register(fastifyStatic, {
       root: dashboard,

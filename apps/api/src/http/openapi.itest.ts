@@ -49,7 +49,9 @@ describe('the OpenAPI document', () => {
       .filter(({ method }) => method !== 'HEAD' && method !== 'OPTIONS')
       .map(({ method, path }) => `${method} ${path}`);
     // Files of the page, where it was built.
-    const ofApi = served.filter((route) => !/^GET \/(assets\/.*|[^/]*\.(html|svg|ico|png|txt))?$/.test(route));
+    const ofApi = served.filter(
+      (route) => !/^GET \/(docs|docs\/.*|assets\/.*|[^/]*\.(html|svg|ico|png|txt))?$/.test(route),
+    );
     expect(ofApi.sort()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).sort());
   });
 
