@@ -53,7 +53,7 @@ function addLookingCommands(webhooks: Command, session: Session): void {
 function addChangingCommands(webhooks: Command, session: Session): void {
   webhooks
     .command('add <url>')
-    .description('add an endpoint, and print its signing secret this once')
+    .description('add an endpoint (https URL, or mailto: and a mail address), and print its signing secret this once')
     .addOption(new Option('--event <events...>', 'events to send (default: all)').choices(EVENT_NAMES))
     .option('--slack', 'write messages for an incoming webhook of Slack: sentences instead of JSON')
     .addHelpText('after', `\nEvents:\n${eventLines()}`)
