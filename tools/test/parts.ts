@@ -129,6 +129,7 @@ export const SLOW_ON_TWO_CORES: readonly string[] = [
   'apps/operator/src/stale-views.itest.ts',
   'apps/operator/src/uninstall.itest.ts',
   'e2e/hangs.itest.ts',
+  'tools/chart/backup.itest.ts',
 ];
 
 /**
