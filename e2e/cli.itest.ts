@@ -71,10 +71,13 @@ function manifest(name: string, options: SleeperOptions): string {
   return path;
 }
 
+/** Where a browser shows the job: the only line that a command which watches writes beside its output. */
+const PAGE_OF_JOB = /^Page {2}http:\/\/\S+\/jobs\/\S+\n$/;
+
 describe('the command line', () => {
   it('submits a manifest and watches it to the end, with exit code 0', async () => {
     const { code, out, err } = await coxswain(['submit', '-f', manifest('quick', { steps: 60 }), '--watch']);
-    expect(err).toBe('');
+    expect(err).toMatch(PAGE_OF_JOB);
     expect(out).toMatch(/^Submitted quick \([0-9a-f-]{36}\)\.\n/);
     for (const type of ['Submitted', 'Placed', 'CheckpointSaved', 'Completed']) expect(out).toContain(` ${type} `);
     expect(out).toMatch(/quick: Complete\. .*\n$/);
@@ -146,7 +149,7 @@ describe('the command line', () => {
     const watched = await coxswain(['watch', 'long'], (out, interrupt) => {
       if (out.includes('Running')) interrupt();
     });
-    expect([watched.code, watched.err]).toEqual([130, '']);
+    expect([watched.code, watched.err]).toEqual([130, expect.stringMatching(PAGE_OF_JOB)]);
   });
 
   it('suspends, resumes on another layout, cancels and deletes', async () => {

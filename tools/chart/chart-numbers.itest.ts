@@ -40,8 +40,14 @@ function numbersIn(values: unknown, path: readonly string[] = []): readonly stri
   return Object.entries(values).flatMap(([key, value]) => numbersIn(value, [...path, key]));
 }
 
-function parentOf(path: string): string {
-  return path.split('.').slice(0, -1).join('.');
+/** Groups that numbers stand in, such as `api.sessions`. */
+function groupsOf(paths: readonly string[]): readonly string[] {
+  const groups = new Set(paths.map((path) => path.split('.').slice(0, -1).join('.')));
+  return [...groups].filter((group) => group.includes('.'));
+}
+
+function isWithin(group: string, groups: readonly string[]): boolean {
+  return groups.some((outer) => group.startsWith(`${outer}.`));
 }
 
 function documentsOf(text: string): readonly Manifest[] {
@@ -69,10 +75,12 @@ function configOf(documents: readonly Manifest[], name: string): object {
 describe('the numbers of values.yaml', () => {
   it.each<[string, (paths: readonly string[]) => readonly string[]]>([
     ['of a number', (paths) => paths],
-    ['of a group of numbers', (paths) => paths.map(parentOf).filter((path) => path.split('.').length > 1)],
+    ['of a group of numbers', (paths) => groupsOf(paths).filter((group) => !isWithin(group, groupsOf(paths)))],
+    ['of a group within a group', (paths) => groupsOf(paths).filter((group) => isWithin(group, groupsOf(paths)))],
   ])('fall back to their defaults where --reuse-values knows none %s', async (_sentence, missing) => {
     const paths = numbersIn(valuesOfChart).filter((path) => !UNTOLD_BY_UPGRADES.includes(path));
-    const values = [...new Set(missing(paths))].map((path) => `${path}=null`);
+    const values = missing(paths).map((path) => `${path}=null`);
+    expect(values).not.toEqual([]);
     const fresh = documentsOf(await renderChart({ values: SIGN_IN }));
     const reused = documentsOf(await renderChart({ values: [...SIGN_IN, ...values] }));
     for (const name of ['coxswain-api', 'coxswain-operator']) {
