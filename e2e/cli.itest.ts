@@ -114,7 +114,10 @@ describe('the command line', () => {
     expect(stdout).toMatch(/^\d\d:\d\d:\d\d {2}Placed: /m);
     expect(stdout).toMatch(/^from-python: Complete\. /m);
     expect(stdout).toMatch(/^checkpoint of step 60: from-python-/m);
-    await project.api.deleteJob({ project: project.name, id: (await find('from-python')).id });
+    const { id } = await find('from-python');
+    await project.api.deleteJob({ project: project.name, id });
+    // Until then lists have it.
+    await jobIn(project, id, ['Deleted']);
   });
 
   it('lists both and gets one, for people and for programs', async () => {
