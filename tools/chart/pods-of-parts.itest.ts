@@ -97,7 +97,7 @@ describe('pods of the chart', () => {
     expect(pods.get('coxswain-api')?.spec['affinity']).toEqual({ nodeAffinity: { marker: 'x' } });
   });
 
-  it('that read saves are told where to run', async () => {
+  it('that read saves run where the settings of the operator say', async () => {
     const operator = podsOf(await manifestsWith('operator.workerPods.nodeSelector.pool=system')).get(
       'coxswain-operator',
     );
@@ -114,7 +114,7 @@ describe('pods of the chart', () => {
     await expect(renderChart({ values: [value] })).rejects.toThrow(named);
   });
 
-  it('of CloudNativePG go where they are told, in the words of its operator', async () => {
+  it('of CloudNativePG go where the values say, in the fields of its operator', async () => {
     const manifests = await manifestsWith(
       'database.source=cloudNativePG',
       'pods.nodeSelector.pool=system',

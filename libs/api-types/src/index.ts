@@ -449,4 +449,5 @@ export {
   SignInTrade,
 } from './sign-in.ts';
 export { StartVerdict, whyNotTraining } from './start-verdict.ts';
+export { type StateTone, toneOfState } from './state-tone.ts';
 export { misspeltManifestFields, requestOfManifest } from './job-manifest.ts';

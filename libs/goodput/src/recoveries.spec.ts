@@ -79,12 +79,12 @@ describe('from the last step before a failure to the next one', () => {
     ['a job that never failed has none', job(attempt(1, [nextRun()])), []],
     ['a suspended job has none', job(attempt(1, [failedRun({ end: 'stopped' })]), elsewhere()), []],
     [
-      'a new gang of which every mark is known',
+      'a new gang whose marks are all known',
       job(seen(), elsewhere({ marks: hooked })),
       ['28 2 10 5 13 12 10 15 20 = 115'],
     ],
     [
-      'a new gang of which launchers and hooks reported nothing: its time is in the phases that are known',
+      'a new gang for which launchers and hooks reported nothing: its time is in the phases that are known',
       job(attempt(1, [failedRun()]), elsewhere()),
       ['- 30 - 15 15 - - 40 15 = 115'],
     ],
@@ -104,7 +104,7 @@ describe('from the last step before a failure to the next one', () => {
       ['28 2 3 0 25 12 10 15 20 = 115'],
     ],
     [
-      'ranks in their pods of which nothing was reported',
+      'ranks in their pods for which nothing was reported',
       job(attempt(1, [failedRun(), nextRun({ incarnation: 2 })])),
       ['- 30 - 0 30 - - 40 15 = 115'],
     ],

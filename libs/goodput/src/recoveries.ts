@@ -97,7 +97,7 @@ function passedAt(failed: PlacedRun, { run, attempt }: PlacedRun): Moments {
   const { marks } = run;
   const reaped = inPods ? marks.reaped : failed.attempt.heldToMs;
   return {
-    // What a run did before its first step cannot be told from the time until its failure was seen.
+    // What a run did before its first step cannot be separated from the time until its failure was seen.
     detecting: failed.run.lastStepMs === undefined ? undefined : failed.run.marks.failed,
     deciding: failed.run.endedMs,
     reaping: reaped,

@@ -32,12 +32,5 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
-/** Resolves after timers and sockets had their turn: long work calls this between its parts, so that it does not hold up the event loop. */
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-}
-
 /** Node fires a timer at once when its delay does not fit 32 bits. */
 const MAX_TIMER_MS = 2 ** 31 - 1;

@@ -1,7 +1,7 @@
 export { createKubeClient, createKubeClientOver } from './client.ts';
 export type { CallOptions, KubeClient, Replacement } from './kube-client.ts';
 export type { Clock } from './clock.ts';
-export { nextTurn, sleep, systemClock } from './clock.ts';
+export { sleep, systemClock } from './clock.ts';
 export {
   KubeApiError,
   isAlreadyExists,

@@ -8,7 +8,7 @@ afterAll(() => app.close());
 
 const get = (url: string, encoding = 'identity') => app.inject({ url, headers: { 'accept-encoding': encoding } });
 
-it('the page names files of this server alone, all of which are there', async () => {
+it('the page names files of this server alone, and all these files are there', async () => {
   const page = await get('/docs');
   expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
   const named = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url = '']) => url);

@@ -13,7 +13,9 @@ import {
   type JobEvent,
   type JobFailure,
   type JobSummary,
+  type StateTone,
   type StepTime,
+  toneOfState,
 } from '@coxswain/api-types';
 import { newestRestart } from '@coxswain/goodput';
 import { formatLayout } from '@coxswain/layout';
@@ -22,26 +24,19 @@ import { type FittedColumn, fittedRows, fittedTable } from '../output/fitted-tab
 import { columns, formatMs, signed } from '../output/output.ts';
 import { paint, type Tone } from '../output/paint.ts';
 
-const TONE_OF_STATE: Readonly<Record<Job['state'], Tone | undefined>> = {
-  Submitting: undefined,
-  Queued: undefined,
-  Starting: 'busy',
-  Running: 'busy',
-  Restarting: 'held',
-  Suspending: 'held',
-  Suspended: 'held',
-  Stopping: 'held',
-  Complete: 'good',
-  Failed: 'bad',
-  Refused: 'bad',
-  Cancelled: 'faint',
-  Deleting: 'faint',
-  Deleted: 'faint',
+const PAINT_OF_TONE: Readonly<Record<StateTone, Tone | undefined>> = {
+  waiting: undefined,
+  busy: 'busy',
+  held: 'held',
+  good: 'good',
+  bad: 'bad',
+  over: 'faint',
 };
 
-/** The state in its colour. A newer server can have states that this release does not know. */
+/** The state in its colour. */
 export function paintState(state: Job['state']): string {
-  return paint(Object.hasOwn(TONE_OF_STATE, state) ? TONE_OF_STATE[state] : undefined, state);
+  const tone = toneOfState(state);
+  return paint(tone && PAINT_OF_TONE[tone], state);
 }
 
 const jobColumns = (now: Date): readonly FittedColumn<JobSummary>[] => [

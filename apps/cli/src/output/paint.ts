@@ -1,6 +1,6 @@
 /**
  * Colours of what is printed. Text of others is cleaned of control sequences just before it is printed, so a colour is first a mark of plain letters in the text, with
- * a key that differs in each process: nobody else can write one. Whoever prints replaces the marks at last.
+ * a key that differs in each process: no other program can write one. The code that prints replaces the marks at last.
  */
 import { randomUUID } from 'node:crypto';
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ANNOTATIONS, type TrainingJob } from '@coxswain/api-types';
 import {
   changeUnderGang,
@@ -11,7 +12,7 @@ import {
   readNodes,
   summarize,
 } from '@coxswain/fabric';
-import { keyOf, nextTurn } from '@coxswain/kube';
+import { keyOf } from '@coxswain/kube';
 import type { CachedNode } from '../cluster/cached-node.ts';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_UID } from '../cluster/indexes.ts';

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TrainingJob } from '@coxswain/api-types';
 import {
   isAlreadyExists,
@@ -6,7 +7,6 @@ import {
   isNotFound,
   isRefusal,
   keyOf,
-  nextTurn,
   sleep,
   type Clock,
   type KubeClient,
