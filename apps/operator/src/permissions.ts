@@ -64,7 +64,7 @@ export const KUEUE_RULES: readonly PolicyRule[] = [
   { apiGroups: [KUEUE_API.group], resources: ['workloads/status'], verbs: ['patch'] },
   { apiGroups: [KUEUE_API.group], resources: ['resourceflavors', 'workloadpriorityclasses'], verbs: ['get'] },
   { apiGroups: [KUEUE_API.group], resources: ['localqueues'], verbs: ['get'] },
-  { apiGroups: [KUEUE_API.group], resources: ['admissionchecks', 'clusterqueues'], verbs: ['list'] },
+  { apiGroups: [KUEUE_API.group], resources: ['admissionchecks', 'clusterqueues', 'cohorts'], verbs: ['list'] },
   { apiGroups: [KUEUE_API.group], resources: ['admissionchecks/status'], verbs: ['patch'] },
 ];
 

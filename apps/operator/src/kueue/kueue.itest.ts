@@ -4,7 +4,7 @@ import { KUEUE_API, PLACEMENT_CHECK_CONTROLLER } from '@coxswain/scheduling';
 import { KUEUE_RULES } from '../permissions.ts';
 import { sharedWorld } from '../testing/shared-world.ts';
 import type { World } from '../testing/world.ts';
-import { grant } from './testing/grant.ts';
+import { grant } from '../testing/grant.ts';
 import { kueueDefinitions } from './testing/kueue-definitions.ts';
 
 const KUEUE = `/apis/${KUEUE_API.group}/${KUEUE_API.version}`;

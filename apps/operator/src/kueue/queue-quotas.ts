@@ -1,4 +1,4 @@
-import { isNotFound, type KubeClient, type KubeObject } from '@coxswain/kube';
+import { isNotFound, isUnauthorizedVerb, type KubeClient, type KubeObject } from '@coxswain/kube';
 import { freeQuota, type FreeQuota } from '@coxswain/scheduling';
 import { kueuePath } from '../cluster/paths.ts';
 
@@ -11,13 +11,18 @@ interface QueueQuotasParts {
   readonly clock: { now(): Date };
 }
 
+interface Quotas {
+  readonly clusterQueues: readonly KubeObject[];
+  readonly cohorts: readonly KubeObject[];
+}
+
 /** Many jobs ask at the same time. */
 const KEPT_MS = 2_000;
 
 /** Reads how much quota of a queue is free. Kueue changes it at any time, so an answer is no promise. */
 export class QueueQuotas {
   readonly #parts: QueueQuotasParts;
-  #read: { readonly atMs: number; readonly queues: Promise<readonly KubeObject[]> } | undefined;
+  #read: { readonly atMs: number; readonly quotas: Promise<Quotas> } | undefined;
 
   constructor(parts: QueueQuotasParts) {
     this.#parts = parts;
@@ -34,22 +39,36 @@ export class QueueQuotas {
       const { spec } = await this.#parts.client.get<LocalQueue>(
         kueuePath('localqueues', { namespace, name: queueName }),
       );
-      return freeQuota(await this.#clusterQueues(), String(spec?.clusterQueue), flavours);
+      return freeQuota(await this.#quotas(), String(spec?.clusterQueue), flavours);
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
     }
   }
 
-  async #clusterQueues(): Promise<readonly KubeObject[]> {
-    const { client, clock } = this.#parts;
+  async #quotas(): Promise<Quotas> {
+    const { clock } = this.#parts;
     const nowMs = clock.now().getTime();
     if (this.#read === undefined || nowMs - this.#read.atMs >= KEPT_MS) {
-      const queues = client.list<KubeObject>(kueuePath('clusterqueues')).then(({ items }) => items);
-      this.#read = { atMs: nowMs, queues };
+      const quotas = this.#readQuotas();
+      this.#read = { atMs: nowMs, quotas };
       // A failed read is not kept.
-      queues.catch(() => (this.#read = undefined));
+      quotas.catch(() => (this.#read = undefined));
     }
-    return this.#read.queues;
+    return this.#read.quotas;
   }
+
+  async #readQuotas(): Promise<Quotas> {
+    const { client } = this.#parts;
+    const list = (resource: string): Promise<readonly KubeObject[]> =>
+      client.list<KubeObject>(kueuePath(resource)).then(({ items }) => items);
+    const [clusterQueues, cohorts] = await Promise.all([list('clusterqueues'), list('cohorts').catch(withoutCohorts)]);
+    return { clusterQueues, cohorts };
+  }
+}
+
+/** Without the right to list them, or in a Kueue without them, cohorts have no quota of their own and no parent. */
+function withoutCohorts(error: unknown): readonly KubeObject[] {
+  if (isUnauthorizedVerb(error) || isNotFound(error)) return [];
+  throw error;
 }

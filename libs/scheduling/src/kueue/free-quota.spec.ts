@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { freeQuota } from './free-quota.ts';
 
 interface Limits {
@@ -75,6 +76,106 @@ describe('the quota that no job holds', () => {
       undefined,
     ],
   ])('%s', (_what, queues, flavours, expected) => {
-    expect(freeQuota(queues, 'own', flavours)).toEqual(expected);
+    expect(freeQuota({ clusterQueues: queues }, 'own', flavours)).toEqual(expected);
   });
 });
+
+/** A Cohort with quota of GPUs in flavour `a`. */
+function cohort(
+  name: string,
+  nominal: number,
+  { parent, ...limits }: Omit<Limits, 'cohort'> & { readonly parent?: string } = {},
+): unknown {
+  const { spec } = queue(name, { a: [nominal, 0] }, limits) as { readonly spec: object };
+  return { metadata: { name }, spec: { ...spec, ...(parent === undefined ? {} : { parentName: parent }) } };
+}
+
+const TEAM = { cohort: 'team' };
+
+describe('the quota that cohorts within cohorts lend', () => {
+  it.each<[string, unknown[], unknown[], unknown]>([
+    [
+      'has the quota of the cohort itself',
+      [queue('own', { a: [4, 1] }, TEAM)],
+      [cohort('team', 10)],
+      { own: 3, withBorrowed: 13 },
+    ],
+    [
+      'has what queues of another cohort with the same parent do not use',
+      [queue('own', { a: [4, 4] }, TEAM), queue('b', { a: [8, 2] }, { cohort: 'others' })],
+      [cohort('team', 0, { parent: 'all' }), cohort('others', 0, { parent: 'all' })],
+      { own: 0, withBorrowed: 6 },
+    ],
+    [
+      'has no more than its cohort may borrow from the parent',
+      [queue('own', { a: [4, 4] }, TEAM), queue('b', { a: [8, 2] }, { cohort: 'others' })],
+      [cohort('team', 0, { parent: 'all', borrowingLimit: '5' }), cohort('others', 0, { parent: 'all' })],
+      { own: 0, withBorrowed: 5 },
+    ],
+    [
+      'has no more than the other cohort lends',
+      [queue('own', { a: [4, 4] }, TEAM), queue('b', { a: [8, 2] }, { cohort: 'others' })],
+      [cohort('team', 0, { parent: 'all' }), cohort('others', 0, { parent: 'all', lendingLimit: '3' })],
+      { own: 0, withBorrowed: 3 },
+    ],
+    [
+      'misses what others of the parent have borrowed from its cohort',
+      [queue('own', { a: [4, 0] }, TEAM), queue('b', { a: [8, 11] }, { cohort: 'others' })],
+      [cohort('team', 0, { parent: 'all' }), cohort('others', 0, { parent: 'all' })],
+      { own: 4, withBorrowed: 1 },
+    ],
+    [
+      'keeps what a queue does not lend, however much others borrow',
+      [queue('own', { a: [8, 3] }, { ...TEAM, lendingLimit: '2' }), queue('b', { a: [8, 10] }, { cohort: 'others' })],
+      [cohort('team', 0, { parent: 'all' }), cohort('others', 0, { parent: 'all' })],
+      { own: 5, withBorrowed: 3 },
+    ],
+    [
+      'counts over three levels',
+      [queue('own', { a: [0, 0] }, TEAM)],
+      [cohort('team', 1, { parent: 'area' }), cohort('area', 2, { parent: 'all' }), cohort('all', 4)],
+      { own: 0, withBorrowed: 7 },
+    ],
+    [
+      'is none where cohorts are in a circle',
+      [queue('own', { a: [4, 0] }, TEAM)],
+      [cohort('team', 8, { parent: 'all' }), cohort('all', 8, { parent: 'team' })],
+      { own: 4, withBorrowed: 0 },
+    ],
+  ])('%s', (_what, clusterQueues, cohorts, expected) => {
+    expect(freeQuota({ clusterQueues, cohorts }, 'own', [])).toEqual(expected);
+  });
+
+  it('is one less for each GPU that the queue takes of it, until none is left', () => {
+    const gpus = fc.integer({ min: 0, max: 20 });
+    const limit = fc.option(gpus.map(String), { nil: undefined });
+    const place = fc.constantFrom('team', 'others', 'all');
+    const member = fc.record({ nominal: gpus, held: gpus, lendingLimit: limit, borrowingLimit: limit, place });
+    fc.assert(
+      fc.property(member, fc.array(member, { maxLength: 5 }), gpus, limit, (own, others, shared, teamLimit) => {
+        const after = (taken: number): number | undefined => {
+          const members = [{ ...own, held: own.held + taken }, ...others];
+          const clusterQueues = members.map(({ nominal, held, place: of, ...limits }, index) =>
+            queue(index === 0 ? 'own' : `q${index}`, { a: [nominal, held] }, { cohort: of, ...given(limits) }),
+          );
+          const cohorts = [
+            cohort('team', 3, { parent: 'all', ...given({ borrowingLimit: teamLimit }) }),
+            cohort('others', 0, { parent: 'all' }),
+            cohort('all', shared),
+          ];
+          return freeQuota({ clusterQueues, cohorts }, 'own', [])?.withBorrowed;
+        };
+        const free = after(0) ?? NaN;
+        for (let taken = 0; taken <= free + 1; taken += 1) expect(after(taken)).toBe(Math.max(0, free - taken));
+      }),
+    );
+  });
+});
+
+/** The limits that are set. */
+function given(limits: {
+  readonly borrowingLimit?: string | undefined;
+  readonly lendingLimit?: string | undefined;
+}): Limits {
+  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
+}

@@ -13,7 +13,7 @@ import {
 import { KUEUE_MANAGER_RULES, KUEUE_RULES } from '../../permissions.ts';
 import type { RawPod } from '../../testing/raw-pod.ts';
 import type { World } from '../../testing/world.ts';
-import { grant } from './grant.ts';
+import { grant } from '../../testing/grant.ts';
 import { QuotaAuditor } from './quota-auditor.ts';
 import { installKueue, MANAGER, type RealKueue } from './real-kueue.ts';
 
@@ -31,6 +31,8 @@ const MERGE = 'application/merge-patch+json';
 export interface Tenant {
   readonly namespace: string;
   readonly clusterQueue: string;
+  /** Of its ClusterQueue. */
+  readonly cohort: string;
 }
 
 /** How a job differs from the usual one of one pod. */
@@ -107,7 +109,7 @@ export class KueueGround {
       const namespace = await this.world.namespace();
       await this.world.claim(namespace, 'checkpoints');
       await this.localQueue(namespace, 'research', clusterQueue);
-      return { namespace, clusterQueue };
+      return { namespace, clusterQueue, cohort };
     };
     return [await tenant('first'), await tenant('second')];
   }
@@ -118,6 +120,12 @@ export class KueueGround {
       path: `${KUEUE}/namespaces/${namespace}/localqueues`,
       body: { apiVersion: KUEUE.slice(6), kind: 'LocalQueue', metadata: { name }, spec: { clusterQueue } },
     });
+  }
+
+  /** The tenant's cohort is in another one, which has quota of its own. */
+  async parentWith({ cohort }: Tenant, gpus: number): Promise<void> {
+    await this.create('cohorts', 'Cohort', `above-${cohort}`, quotaOf(gpus));
+    await this.create('cohorts', 'Cohort', cohort, { parentName: `above-${cohort}` });
   }
 
   setQuota({ clusterQueue }: Tenant, gpus: number): Promise<void> {

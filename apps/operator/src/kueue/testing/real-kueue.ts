@@ -13,7 +13,7 @@ import {
 } from '@coxswain/local-cluster';
 import { KUEUE_API } from '@coxswain/scheduling';
 import { kueueDefinitions, kueueManagerRules, kueueWebhooks } from './kueue-definitions.ts';
-import { grant } from './grant.ts';
+import { grant } from '../../testing/grant.ts';
 
 /** All kinds of Kueue. */
 const PLURALS = [

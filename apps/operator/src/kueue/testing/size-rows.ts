@@ -88,6 +88,22 @@ export const SIZE_ROWS: readonly Row[] = [
       }),
   },
   {
+    sentence: 'A gang on one pod grows on quota that belongs to a cohort above its own.',
+    ownOperator: true,
+    run: (ground) =>
+      withNodes(ground, ['a-0'], async (_lose, restore) => {
+        const first = await tenantOfFour(ground);
+        await ground.setQuota(first, 2);
+        await ground.parentWith(first, 2);
+        await ground.world.operator({ environment: ENVIRONMENT });
+        const job = await ground.job(first, 'gpt', ELASTIC);
+        await runsOn(ground, job, 1);
+        await restore('a-1');
+        await ground.workloadUntil(job, 'admitted for two pods', (found) => found.gpus === 4 && is(found, 'Admitted'));
+        return undefined;
+      }),
+  },
+  {
     sentence:
       'A gang on one pod asks for no more while another job holds the quota: that job is not preempted, and status says what the growth waits for.',
     ownOperator: true,
