@@ -15,6 +15,7 @@ import {
   CLUSTER_RULES as OPERATOR_RULES,
   DEFINITIONS_NAMESPACE_RULES,
   DEFINITIONS_RULES,
+  DRAIN_RULES,
   KUEUE_MANAGER_RULES,
   KUEUE_RULES,
   LET_GO_NAMESPACE_RULES,
@@ -164,6 +165,14 @@ describe('the chart', () => {
       spec: { controllerName: 'training.coxswain.dev/placement' },
     });
     expect(found.filter(({ kind }) => kind === 'CustomResourceDefinition')).toEqual([]);
+  });
+
+  it('gives the operator rights on DrainRequests only where they are answered', async () => {
+    expect(rendered).not.toContain('nvsentinel.nvidia.com');
+    const values = ['operator.answerDrains=true'];
+    const found = parseAllDocuments(await renderChart({ values })).map((document) => document.toJS() as Manifest);
+    const role = found.find(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === 'coxswain-operator');
+    expect(rights(role?.rules ?? [])).toEqual(rights([...OPERATOR_RULES, ...DRAIN_RULES]));
   });
 
   it('gives the API exactly the rights that its code declares', () => {

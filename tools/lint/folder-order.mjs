@@ -120,6 +120,8 @@ export const FOLDER_ORDER = {
     'quarantine',
     // follows the queues of others
     'kueue',
+    // what others ask to drain
+    'drains',
     'training-job',
     'cluster',
     'config',

@@ -1,5 +1,6 @@
 import { API_GROUP } from '@coxswain/api-types';
 import type { PolicyRule } from '@coxswain/kube';
+import { DRAIN_REQUESTS } from '@coxswain/lifecycle';
 import { KUEUE_API } from '@coxswain/scheduling';
 import { PERMIT_CONFIG_MAP } from './installation/refuse-running-jobs.ts';
 import { REPORT_TLS_SECRET } from './ingest/tls-secret-name.ts';
@@ -66,6 +67,12 @@ export const KUEUE_RULES: readonly PolicyRule[] = [
   { apiGroups: [KUEUE_API.group], resources: ['localqueues'], verbs: ['get'] },
   { apiGroups: [KUEUE_API.group], resources: ['admissionchecks', 'clusterqueues', 'cohorts'], verbs: ['list'] },
   { apiGroups: [KUEUE_API.group], resources: ['admissionchecks/status'], verbs: ['patch'] },
+];
+
+/** DrainRequests of NVSentinel. The chart grants them only with `operator.answerDrains`. */
+export const DRAIN_RULES: readonly PolicyRule[] = [
+  { apiGroups: [DRAIN_REQUESTS.group], resources: ['drainrequests'], verbs: ['list'] },
+  { apiGroups: [DRAIN_REQUESTS.group], resources: ['drainrequests/status'], verbs: ['patch'] },
 ];
 
 /** Rights of the chart's post-uninstall hook in every namespace. An API server may enforce the admission policy for a moment after its deletion. */

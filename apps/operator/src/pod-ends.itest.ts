@@ -1,5 +1,8 @@
 import { API_GROUP_VERSION, LABELS, POD_FINALIZER, type TrainingJob } from '@coxswain/api-types';
-import { waitFor } from '@coxswain/local-cluster';
+import { SYSTEM_NAMESPACE, waitFor } from '@coxswain/local-cluster';
+import { DRAIN_RULES } from './permissions.ts';
+import { defineDrainRequests, drainRequests } from './testing/drain-requests.ts';
+import { grant } from './testing/grant.ts';
 import type { RawPod } from './testing/raw-pod.ts';
 import { startWorld, type World } from './testing/world.ts';
 
@@ -9,7 +12,7 @@ const KEEPS_ONE_ENDED_POD = '--terminated-pod-gc-threshold=1';
 let world: World;
 beforeAll(async () => {
   world = await startWorld({ extraControllerManagerFlags: [KEEPS_ONE_ENDED_POD] });
-  await Promise.all(['node-a', 'node-b'].map((name) => world.node(name, 2)));
+  await Promise.all(['node-a', 'node-b', 'node-c'].map((name) => world.node(name, 2)));
 });
 afterAll(() => world.stop());
 afterEach(async () => {
@@ -71,7 +74,6 @@ describe('the end of a pod', () => {
   });
 
   it('holds up neither an eviction nor the collection of pods whose node was removed; neither is charged', async () => {
-    await world.node('node-c', 2);
     await world.operator();
     const namespace = await world.namespace();
     const job = await world.job(namespace, 'drained', { restartPolicy: { maxRestarts: 0, delaySeconds: 0 } });
@@ -119,5 +121,40 @@ describe('the end of a pod', () => {
     await world.plane.kubectl(['delete', 'trainingjob', '-n', other, 'torn', '--cascade=orphan', '--wait=false']);
     for (const pod of await world.pods(other)) await deletePod(pod, other);
     await untilNoPods(other);
+  });
+
+  it('completes the DrainRequest of its node when it is gone and not before; its gang goes on elsewhere', async () => {
+    await defineDrainRequests(world.plane);
+    const operator = { namespace: SYSTEM_NAMESPACE, serviceAccount: 'coxswain-operator' };
+    await grant(world.plane.admin, { name: 'answers-drains', rules: DRAIN_RULES, to: operator });
+    await world.operator({ environment: { COXSWAIN_ANSWER_DRAINS: 'true' } });
+    const namespace = await world.namespace();
+    await world.claim(namespace, 'checkpoints');
+    const job = await world.job(namespace, 'leaves', {
+      restartPolicy: { maxRestarts: 0, delaySeconds: 0 },
+      checkpoint: { claimName: 'checkpoints' },
+    });
+    await world.until(job, 'running', isRunning);
+    const pods = await world.pods(namespace);
+    const node = pods[0]?.spec.nodeName ?? '';
+    const drains = drainRequests(world.plane, namespace);
+    const listed = pods.filter(({ spec }) => spec.nodeName === node).map(({ metadata }) => metadata.name);
+    world.kubelet.isAwake = false;
+    await drains.create('gpu-fault', { nodeName: node, podsToDrain: { [namespace]: listed } });
+    await waitFor(async () => (await drains.states('gpu-fault')).includes('Draining=True'), { what: 'an answer' });
+    await waitFor(async () => (await world.pods(namespace)).every(({ metadata }) => 'deletionTimestamp' in metadata), {
+      what: 'the gang to be stopped',
+    });
+    expect(await drains.states('gpu-fault')).toEqual(['Draining=True']);
+    world.kubelet.isAwake = true;
+    await waitFor(async () => (await drains.states('gpu-fault')).includes('DrainComplete=True'), { what: 'the end' });
+    const left = await world.pods(namespace);
+    expect(left.filter(({ metadata }) => listed.includes(metadata.name))).toEqual([]);
+    const moved = await world.until(job, 'running again', (now) => isRunning(now) && now.status?.epoch === 2);
+    expect(moved.status).toMatchObject({
+      restarts: { charged: 0 },
+      attempts: [{ outcome: 'Moved', reason: 'NodeLeaving' }, {}],
+    });
+    expect((await world.pods(namespace)).map(({ spec }) => spec.nodeName)).not.toContain(node);
   });
 });

@@ -9,6 +9,14 @@ export { isFenced } from './failure/broken-gang.ts';
 export type { Condemnation } from './failure/checkpoint-standing.ts';
 export { isBeyondTraining } from './failure/unreported-checkpoints.ts';
 export type { Decision, LiveRead, PodReference } from './decide/decision.ts';
+export {
+  answerDrain,
+  DRAIN_REQUESTS,
+  drainNotices,
+  type DrainRequest,
+  drainRequestOf,
+  type PodOnNode,
+} from './notices/drain-requests.ts';
 export { NOTICE_RULES } from './notices/notice-rules.ts';
 export { comingNotice, dueNotice, type NodeNotice, noticesOfNode, windowNotices } from './notices/node-notices.ts';
 export { SAVE_AHEAD_MS } from './disruption/suspicions.ts';

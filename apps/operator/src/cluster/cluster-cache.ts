@@ -27,6 +27,7 @@ import { toCachedPod, type CachedPod } from './cached-pod.ts';
 import { type CachedPriorityClass, toCachedPriorityClass } from './cached-priority-class.ts';
 import { GpuUsage } from './gpu-usage.ts';
 import { NodeCensus } from './node-census.ts';
+import { StatedDrains } from './stated-drains.ts';
 import { StatedFabric } from './stated-fabric.ts';
 import {
   checkpointsPath,
@@ -57,6 +58,8 @@ export interface ClusterCache {
   readonly readNode: (node: KubeObject) => CachedNode;
   /** Facts about nodes from the Fabric resource and DRA drivers. */
   readonly stated: StatedFabric;
+  /** What other programs ask to drain. */
+  readonly drains: StatedDrains;
   readonly gpuUsage: GpuUsage;
   readonly nodeCensus: NodeCensus;
   readonly informers: InformerGroup;
@@ -148,6 +151,7 @@ export function createClusterCache(options: {
       classesReflector.hasSynced() ? priorityClasses.list().map(({ facts }) => facts) : undefined,
     readNode,
     stated: new StatedFabric(nodes),
+    drains: new StatedDrains(),
     gpuUsage: new GpuUsage(pods),
     nodeCensus: new NodeCensus(nodes),
     informers: new InformerGroup(

@@ -23,7 +23,7 @@ import {
 import type { ClaimRules } from '@coxswain/scheduling';
 import { LOG_LEVELS } from '@coxswain/telemetry';
 import { z } from 'zod';
-import { kueueVariables } from './kueue.ts';
+import { otherControllers, type OtherControllers, otherControllerVariables } from './other-controllers.ts';
 import { json } from './json-variable.ts';
 import { type WorkerPlacement, workerVariables } from './worker-placement.ts';
 import { makeRoomRules, makeRoomVariables } from './make-room.ts';
@@ -200,7 +200,7 @@ const Environment = z.object({
       'Whether Nodes carry labels topology.coxswain.dev/… of what was concluded of them; else such are taken away.',
     ),
   ...makeRoomVariables,
-  ...kueueVariables,
+  ...otherControllerVariables,
   ...CodeBucketVariables.shape,
   COXSWAIN_CHECKPOINTS_KEPT: kept
     .default(DEFAULT_RETENTION.checkpoints)
@@ -232,7 +232,7 @@ const Environment = z.object({
 });
 
 /** Configuration of the operator. No other code reads the environment. */
-export interface Config {
+export interface Config extends OtherControllers {
   readonly kubeconfigPath: string | undefined;
   readonly namespace: string;
   readonly identity: string;
@@ -252,8 +252,6 @@ export interface Config {
   readonly publishesFabricLabels: boolean;
   /** Rules by which running jobs make room for waiting ones of higher priority; undefined: none does. */
   readonly makesRoom: ClaimRules | undefined;
-  /** Whether jobs that name a queue of Kueue wait for its quota. */
-  readonly followsKueue: boolean;
   /** undefined: nodes that do not exist yet are not asked for. */
   readonly provisioningClass: string | undefined;
   readonly podNewsIntervalMs: number;
@@ -345,7 +343,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     quarantine: env.COXSWAIN_QUARANTINE,
     publishesFabricLabels: env.COXSWAIN_PUBLISH_FABRIC_LABELS,
     makesRoom: makeRoomRules(env),
-    followsKueue: env.COXSWAIN_KUEUE,
+    ...otherControllers(env),
     provisioningClass: env.COXSWAIN_PROVISIONING_CLASS === '' ? undefined : env.COXSWAIN_PROVISIONING_CLASS,
     backgroundBytesPerHour: env.COXSWAIN_BACKGROUND_VERIFICATION_BYTES_PER_HOUR,
     podNewsIntervalMs: env.COXSWAIN_POD_NEWS_INTERVAL_MS,

@@ -1,4 +1,4 @@
-/** What jobs ask of other programs of the cluster: nodes of an autoscaler, and quota of Kueue. */
+/** What jobs and other programs of the cluster ask of each other: nodes of an autoscaler, quota of Kueue, and drains of nodes. */
 import type { TrainingJob } from '@coxswain/api-types';
 import type { Clock, KubeClient } from '@coxswain/kube';
 import type { ClusterScheduler } from '@coxswain/scheduling';
@@ -6,13 +6,14 @@ import type { Logger } from '@coxswain/telemetry';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_UID } from '../cluster/indexes.ts';
 import type { Config } from '../config/config.ts';
+import { DrainController } from '../drains/drain-controller.ts';
 import { KueueController } from '../kueue/kueue-controller.ts';
 import { NodeRequests } from '../training-job/node-requests.ts';
 import type { ReconcilerOptions } from '../training-job/training-job.reconciler.ts';
 
-/** Parts of both. `client` must reject writes while this process does not lead. */
+/** Parts of all. `client` must reject writes while this process does not lead. */
 export interface OutsideQueuesParts {
-  readonly config: Pick<Config, 'provisioningClass' | 'followsKueue'>;
+  readonly config: Pick<Config, 'provisioningClass' | 'followsKueue' | 'answersDrains'>;
   readonly client: KubeClient;
   readonly cache: ClusterCache;
   readonly scheduler: Pick<ClusterScheduler, 'waitingJobs'>;
@@ -22,11 +23,13 @@ export interface OutsideQueuesParts {
   readonly wake: (key: string) => void;
 }
 
-/** Both controllers, which run until a signal aborts. */
+/** These controllers, which run until a signal aborts. */
 export class OutsideQueues {
   readonly #nodeRequests: NodeRequests;
   /** Absent: the administrator has not turned it on, and labels of Kueue on jobs mean nothing. */
   readonly #kueue: KueueController | undefined;
+  /** Absent: the administrator has not turned it on. */
+  readonly #drains: DrainController | undefined;
 
   constructor({ config, client, cache, scheduler, clock, log, wake }: OutsideQueuesParts) {
     this.#nodeRequests = new NodeRequests({
@@ -37,6 +40,14 @@ export class OutsideQueues {
       onNews: wake,
       onError: (error) => log.warn({ err: error }, 'a ProvisioningRequest could not be written; the operator retries'),
     });
+    if (config.answersDrains)
+      this.#drains = new DrainController({
+        client,
+        cache,
+        clock,
+        wake,
+        onProblem: (problem, what) => log.warn(problem === undefined ? {} : { err: problem }, what),
+      });
     if (!config.followsKueue) return;
     const byUid = (uid: string): TrainingJob | undefined => {
       const cached = cache.jobs.cached.byIndex(BY_UID, uid)[0];
@@ -66,6 +77,6 @@ export class OutsideQueues {
 
   /** Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#nodeRequests.run(signal), this.#kueue?.run(signal)]);
+    await Promise.all([this.#nodeRequests.run(signal), this.#kueue?.run(signal), this.#drains?.run(signal)]);
   }
 }

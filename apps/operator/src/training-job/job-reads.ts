@@ -88,10 +88,12 @@ export class JobReads {
     return nodeStateOf(node, this.#now(), this.#noticesOf(node, namespace));
   }
 
-  /** What marks on the node and windows of the Fabric say to jobs of that namespace. */
+  /** What marks on the node, windows of the Fabric and DrainRequests say to jobs of that namespace. */
   #noticesOf(node: CachedNode | undefined, namespace: string | undefined): readonly NodeNotice[] {
     if (node === undefined) return [];
-    return [...node.notices, ...windowNotices(this.#cache.stated.windowsOf(node), namespace)];
+    const { stated, drains } = this.#cache;
+    const asked = drains.noticesOf(node.metadata.name, namespace);
+    return [...asked, ...node.notices, ...windowNotices(stated.windowsOf(node), namespace)];
   }
 
   async readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>> {

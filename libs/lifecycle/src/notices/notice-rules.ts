@@ -51,6 +51,14 @@ export const NOTICE_RULES: readonly SourcedNoticeRule[] = [
     source: 'kubernetes/autoscaler, cluster-autoscaler/utils/taints',
   },
   { name: 'node-maintenance', taint: 'medik8s.io/drain', begins: 'Now', source: 'medik8s/node-maintenance-operator' },
+  // Its node-drainer evicts the pods of the node one by one from now on.
+  {
+    name: 'nvsentinel',
+    label: 'dgxc.nvidia.com/nvsentinel-state',
+    values: ['draining'],
+    begins: 'Now',
+    source: 'NVIDIA/NVSentinel: docs/state-manager.md',
+  },
   { name: 'nvsentinel', condition: 'CSPMaintenance', begins: 'Now', source: 'NVIDIA/NVSentinel: csp-health-monitor' },
   {
     name: 'hyperpod',
