@@ -1,6 +1,6 @@
 /**
  * What does a DrainRequest of NVSentinel ask for, and what is the answer? Its node-drainer makes one for each fault of a node, waits for condition
- * `DrainComplete`, and deletes it. The contract: docs/tutorials/writing-a-drain-plugin.md of NVIDIA/NVSentinel.
+ * `DrainComplete`, and deletes it. The contract: its page "Writing a Drain Plugin".
  */
 import { safeText } from '@coxswain/safe-text';
 import type { NodeNotice } from './node-notices.ts';

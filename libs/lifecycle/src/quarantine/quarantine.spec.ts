@@ -1,3 +1,4 @@
+import type { NodeCondition } from '@coxswain/health';
 import type { AvoidedNode, AvoidedNodeReason } from '@coxswain/api-types';
 import fc from 'fast-check';
 import {
@@ -117,6 +118,15 @@ describe('a node is kept from every job', () => {
       },
     });
   });
+});
+
+/** The condition of the policy in docs/tasks/take-a-node-out-of-service.md, by which NVSentinel finds what jobs saw. */
+it.each<[string, readonly NodeCondition[], readonly Witness[], boolean]>([
+  ['says that jobs saw it', [], [aWitness('a'), aWitness('b')], true],
+  ['does not say so of a condition', [FELL_OFF], [], false],
+])('the note on a node %s', (_what, conditions, witnesses, bySeen) => {
+  const [action] = judgeQuarantine(among(20, aNode('ill', { conditions })), witnesses, NOW).actions;
+  expect(JSON.stringify(action?.kind === 'quarantine' ? action.note : {}).includes('"job ')).toBe(bySeen);
 });
 
 describe('a person or another boot gives it back', () => {
