@@ -1,6 +1,5 @@
-import { API_GROUP } from '@coxswain/api-types';
+import { API_GROUP, DRAIN_REQUESTS } from '@coxswain/api-types';
 import type { PolicyRule } from '@coxswain/kube';
-import { DRAIN_REQUESTS } from '@coxswain/lifecycle';
 import { KUEUE_API } from '@coxswain/scheduling';
 import { PERMIT_CONFIG_MAP } from './installation/refuse-running-jobs.ts';
 import { REPORT_TLS_SECRET } from './ingest/tls-secret-name.ts';

@@ -1,7 +1,6 @@
 import { API_GROUP_VERSION, LABELS, POD_FINALIZER, type TrainingJob } from '@coxswain/api-types';
-import { SYSTEM_NAMESPACE, waitFor } from '@coxswain/local-cluster';
+import { defineDrainRequests, drainRequests, SYSTEM_NAMESPACE, waitFor } from '@coxswain/local-cluster';
 import { DRAIN_RULES } from './permissions.ts';
-import { defineDrainRequests, drainRequests } from './testing/drain-requests.ts';
 import { grant } from './testing/grant.ts';
 import type { RawPod } from './testing/raw-pod.ts';
 import { startWorld, type World } from './testing/world.ts';

@@ -1,6 +1,7 @@
 export { type AdminClient } from './kubernetes/admin-client.ts';
 export { createAuthority, type CertificateAuthority, type KeyPair } from './kubernetes/certificates.ts';
 export { startControlPlane, type ControlPlane, type ControlPlaneOptions } from './kubernetes/control-plane.ts';
+export { defineDrainRequests, drainRequests } from './kubernetes/drain-requests.ts';
 export { startKwok, type Kwok } from './kwok/kwok.ts';
 export { createDatabaseAt, startPostgres, type Postgres } from './postgres/postgres.ts';
 export { serverFiles } from './postgres/server-files.ts';

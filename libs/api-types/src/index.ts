@@ -17,6 +17,7 @@ export {
   RANK_ENV,
   REPORT_TOKEN_AUDIENCE,
   SCHEDULING_GATE,
+  DRAIN_REQUESTS,
 } from './names.ts';
 export { jobPrefix } from './child-names.ts';
 export { gangName, gangOfPod, mayBePodOf, placementName, podName, podOfName } from './gang-names.ts';

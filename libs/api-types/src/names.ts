@@ -83,6 +83,9 @@ export const NODE_MARKS = {
   quarantine: 'health.coxswain.dev/quarantine',
 } as const;
 
+/** What NVSentinel's node-drainer makes to have a node drained. */
+export const DRAIN_REQUESTS = { group: 'nvsentinel.nvidia.com', version: 'v1alpha1', plural: 'drainrequests' } as const;
+
 /** Where things are inside a training container. */
 export const POD_PATHS = {
   /** emptyDir that the init container copies the launcher into. */

@@ -11,7 +11,6 @@ export { isBeyondTraining } from './failure/unreported-checkpoints.ts';
 export type { Decision, LiveRead, PodReference } from './decide/decision.ts';
 export {
   answerDrain,
-  DRAIN_REQUESTS,
   drainNotices,
   type DrainRequest,
   drainRequestOf,

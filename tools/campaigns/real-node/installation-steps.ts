@@ -40,6 +40,16 @@ export async function installationSteps(context: InstallationContext): Promise<v
     const programs = await installation.programs();
     return `${before.length} pods with the same UIDs; ${programs.filter((line) => line.endsWith(plan.otherTag)).length} new pods of ours`;
   });
+  await steps.run('a drain is answered: the gang saves and leaves, and it is complete when the pod is gone', () =>
+    during.answerDrain(),
+  );
+  await steps.run(
+    'a job makes room for one of higher priority with a save, and goes on from it afterwards',
+    async () => {
+      await installation.protectNoJob();
+      return during.makeRoom();
+    },
+  );
   await steps.run('helm uninstall is refused while a job runs', async () => installation.refusedUninstall());
   await steps.run('helm uninstall, allowed, leaves definitions, claims and pods that run', async () => {
     const gang = await during.running();

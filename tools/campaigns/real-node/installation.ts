@@ -15,6 +15,9 @@ const VALUES = [
   `operator.timeouts.nodeGraceSeconds=${NODE_GRACE_SECONDS}`,
 ];
 
+/** What an earlier chart may not know. */
+const OF_THIS_REVISION = ['operator.answerDrains=true', 'scheduling.makeRoom=true'];
+
 /** Our programs, installed by the chart with our images. */
 export class Installation {
   readonly #cluster: RealCluster;
@@ -42,7 +45,25 @@ export class Installation {
   /** With another tag of the same images, so that every pod of ours is replaced. */
   async upgrade(chart: string, tag: string): Promise<void> {
     const tags = ['operator.image', 'operator.launcherImage', 'api.image'].map((image) => `${image}.tag=${tag}`);
-    await this.#helm('upgrade', RELEASE, chart, ...this.#set(chart, tags), '--wait', '--timeout', '180s');
+    await this.#helm(
+      'upgrade',
+      RELEASE,
+      chart,
+      ...this.#set(chart, [...tags, ...OF_THIS_REVISION]),
+      '--wait',
+      '--timeout',
+      '180s',
+    );
+  }
+
+  /** A job may be asked to make room as soon as it trains; by default it is protected for longer than the campaign takes. */
+  async protectNoJob(): Promise<void> {
+    const { plane } = this.#cluster;
+    const never = ['COXSWAIN_MAKE_ROOM_PROTECTED_MS=1', 'COXSWAIN_MAKE_ROOM_PROTECTED_STARTS=0'];
+    const inSystem = ['-n', SYSTEM_NAMESPACE];
+    await plane.kubectl([...inSystem, 'set', 'env', 'deployment/coxswain-operator', ...never]);
+    await plane.kubectl([...inSystem, 'rollout', 'status', 'deployment/coxswain-operator', '--timeout=180s']);
+    await this.leads();
   }
 
   /** What the chart says to who uninstalls while jobs run. */

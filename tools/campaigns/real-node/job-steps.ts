@@ -1,6 +1,6 @@
 import type { ApiClient } from '@coxswain/api-client';
 import { JobCreate, TrainingJobSpec, type TrainingJob } from '@coxswain/api-types';
-import { waitFor } from '@coxswain/local-cluster';
+import { defineDrainRequests, drainRequests, waitFor } from '@coxswain/local-cluster';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -20,6 +20,8 @@ const EXAMPLES = join(import.meta.dirname, '../../../examples');
 const STEPS = 1_000_000;
 const SAVE_EVERY = 20;
 const SHORT_ABSENCE_MS = 20_000;
+/** A job and its PriorityClass. */
+const URGENT = 'urgent';
 
 interface JobContext {
   readonly cluster: RealCluster;
@@ -40,6 +42,10 @@ export interface JobSteps {
   running(): Promise<Gang>;
   /** Waits for a step beyond those that were done. */
   makesProgress(gang: Gang): Promise<void>;
+  /** NVSentinel asks to drain a node of the gang; this says what was seen. */
+  answerDrain(): Promise<string>;
+  /** A job of higher priority needs a node of the gang, and gives it back. */
+  makeRoom(): Promise<string>;
 }
 
 /** The steps of the campaign that concern its job, against a real API. */
@@ -99,6 +105,61 @@ class RealJob implements JobSteps {
       intervalMs: 500,
       deadlineMs: 120_000,
     });
+  }
+
+  async answerDrain(): Promise<string> {
+    const { plane } = this.#context.cluster;
+    const gang = await this.running();
+    const step = await this.#step();
+    const { name: node } = await this.#nodeOfGang(gang);
+    const listed = (await gang.running()).filter((pod) => pod.node === node).map(({ name }) => name);
+    await defineDrainRequests(plane);
+    const drains = drainRequests(plane, NAMESPACE);
+    const askedMs = performance.now();
+    await drains.create('gpu-fault', { nodeName: node, podsToDrain: { [NAMESPACE]: listed } });
+    await waitFor(async () => (await drains.states('gpu-fault')).includes('DrainComplete=True'), {
+      what: 'the drain to be complete',
+      deadlineMs: 180_000,
+    });
+    const left = (await gang.pods()).filter(({ name }) => listed.includes(name));
+    must(left.length === 0, `the drain is complete, and ${left.length} of its pods are there`);
+    const seconds = ((performance.now() - askedMs) / 1000).toFixed(1);
+    const job = await gang.until('the gang to run on other nodes', async ({ status }) => {
+      const pods = await gang.running();
+      return status?.state === 'Running' && pods.length === 2 && pods.every((pod) => pod.node !== node);
+    });
+    await this.makesProgress(gang);
+    must(resumedAt(job) >= step, `it was at step ${step} and went on from ${resumedAt(job)}`);
+    return `${node} was drained after ${seconds} s; at step ${step}, and on from ${resumedAt(job)} on other nodes`;
+  }
+
+  async makeRoom(): Promise<string> {
+    const api = this.#theApi();
+    const gang = await this.running();
+    const step = await this.#step();
+    await this.#context.cluster.plane.kubectl(['create', 'priorityclass', URGENT, '--value=100']);
+    await api.updateProject(NAMESPACE, { priorityClasses: [URGENT] });
+    const { spec } = jobRequest(this.#context.tag);
+    const urgent = await api.createJob(
+      NAMESPACE,
+      JobCreate.parse({ name: URGENT, spec: { ...spec, priorityClassName: URGENT } }),
+    );
+    const askedMs = performance.now();
+    const other = new Gang(this.#context.cluster.plane, { namespace: NAMESPACE, name: URGENT });
+    await other.until('the urgent job to make a step', ({ status }) => (status?.progress?.step ?? 0) > 0, 300_000);
+    const seconds = ((performance.now() - askedMs) / 1000).toFixed(1);
+    const left = await gang.job();
+    const { reason, forClaim } = left.status?.attempts?.at(-1) ?? {};
+    must(reason === 'MadeRoom' && forClaim !== undefined, `the attempt of the other job ended as ${reason}`);
+    await api.deleteJob({ project: NAMESPACE, id: urgent.id });
+    const job = await gang.until(
+      'the first job to run again',
+      ({ status }) => status?.state === 'Running' && (status.attempts?.at(-1)?.epoch ?? 0) > (left.status?.epoch ?? 0),
+      300_000,
+    );
+    await this.makesProgress(gang);
+    must(resumedAt(job) >= step, `it was at step ${step} and went on from ${resumedAt(job)}`);
+    return `the urgent job trained after ${seconds} s; the other one was at step ${step}, and on from ${resumedAt(job)}`;
   }
 
   async #train(): Promise<string> {

@@ -1,6 +1,6 @@
+import { DRAIN_REQUESTS } from '@coxswain/api-types';
 import { KubeApiError, type KubeObject, resourcePath } from '@coxswain/kube';
 import { FakeKubeApi } from '@coxswain/kube/testing';
-import { DRAIN_REQUESTS } from '@coxswain/lifecycle';
 import { podsPath } from '../cluster/paths.ts';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
 import { DrainController } from './drain-controller.ts';

@@ -1,5 +1,5 @@
 /** Answers DrainRequests of NVSentinel: gangs save and leave the node, and the drain is complete when the listed pods are gone. */
-import { LABELS, type TrainingJob } from '@coxswain/api-types';
+import { DRAIN_REQUESTS, LABELS, type TrainingJob } from '@coxswain/api-types';
 import {
   type Clock,
   isConflict,
@@ -13,7 +13,7 @@ import {
   resourcePath,
   sleep,
 } from '@coxswain/kube';
-import { answerDrain, DRAIN_REQUESTS, type DrainRequest, drainRequestOf, type PodOnNode } from '@coxswain/lifecycle';
+import { answerDrain, type DrainRequest, drainRequestOf, type PodOnNode } from '@coxswain/lifecycle';
 import { toCachedPod } from '../cluster/cached-pod.ts';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_NODE, BY_UID } from '../cluster/indexes.ts';

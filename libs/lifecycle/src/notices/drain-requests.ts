@@ -5,9 +5,6 @@
 import { safeText } from '@coxswain/safe-text';
 import type { NodeNotice } from './node-notices.ts';
 
-/** Where DrainRequests are. */
-export const DRAIN_REQUESTS = { group: 'nvsentinel.nvidia.com', version: 'v1alpha1', plural: 'drainrequests' } as const;
-
 /** Ends a drain. */
 const COMPLETE = 'DrainComplete';
 /** What the drain waits for. */

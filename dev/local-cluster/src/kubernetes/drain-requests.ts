@@ -1,5 +1,5 @@
-import { DRAIN_REQUESTS } from '@coxswain/lifecycle';
-import type { ControlPlane } from '@coxswain/local-cluster';
+import { DRAIN_REQUESTS } from '@coxswain/api-types';
+import type { ControlPlane } from './control-plane.ts';
 
 const { group, version, plural } = DRAIN_REQUESTS;
 
