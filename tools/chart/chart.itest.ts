@@ -169,7 +169,7 @@ describe('the chart', () => {
 
   it('gives the operator rights on DrainRequests only where they are answered', async () => {
     expect(rendered).not.toContain('nvsentinel.nvidia.com');
-    const values = ['operator.answerDrains=true'];
+    const values = ['operator.answerDrainsIn=nvsentinel'];
     const found = parseAllDocuments(await renderChart({ values })).map((document) => document.toJS() as Manifest);
     const role = found.find(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === 'coxswain-operator');
     expect(rights(role?.rules ?? [])).toEqual(rights([...OPERATOR_RULES, ...DRAIN_RULES]));

@@ -68,7 +68,7 @@ export const KUEUE_RULES: readonly PolicyRule[] = [
   { apiGroups: [KUEUE_API.group], resources: ['admissionchecks/status'], verbs: ['patch'] },
 ];
 
-/** DrainRequests of NVSentinel. The chart grants them only with `operator.answerDrains`. */
+/** DrainRequests of NVSentinel. The chart grants them only with `operator.answerDrainsIn`. */
 export const DRAIN_RULES: readonly PolicyRule[] = [
   { apiGroups: [DRAIN_REQUESTS.group], resources: ['drainrequests'], verbs: ['list'] },
   { apiGroups: [DRAIN_REQUESTS.group], resources: ['drainrequests/status'], verbs: ['patch'] },

@@ -126,8 +126,8 @@ describe('the end of a pod', () => {
     await defineDrainRequests(world.plane);
     const operator = { namespace: SYSTEM_NAMESPACE, serviceAccount: 'coxswain-operator' };
     await grant(world.plane.admin, { name: 'answers-drains', rules: DRAIN_RULES, to: operator });
-    await world.operator({ environment: { COXSWAIN_ANSWER_DRAINS: 'true' } });
     const namespace = await world.namespace();
+    await world.operator({ environment: { COXSWAIN_ANSWER_DRAINS_IN: namespace } });
     await world.claim(namespace, 'checkpoints');
     const job = await world.job(namespace, 'leaves', {
       restartPolicy: { maxRestarts: 0, delaySeconds: 0 },

@@ -3,6 +3,7 @@ import { findBinary, SYSTEM_NAMESPACE, waitFor } from '@coxswain/local-cluster';
 import type { RealCluster } from './cluster.ts';
 import { command } from './command.ts';
 import type { DatabaseChoice } from './database.ts';
+import { NAMESPACE } from './job-objects.ts';
 
 const RELEASE = 'coxswain';
 /** Half of the default, so that the campaign waits half as long for it. */
@@ -16,7 +17,7 @@ const VALUES = [
 ];
 
 /** What an earlier chart may not know. */
-const OF_THIS_REVISION = ['operator.answerDrains=true', 'scheduling.makeRoom=true'];
+const OF_THIS_REVISION = [`operator.answerDrainsIn=${NAMESPACE}`, 'scheduling.makeRoom=true'];
 
 /** Our programs, installed by the chart with our images. */
 export class Installation {

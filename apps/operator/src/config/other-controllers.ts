@@ -8,11 +8,13 @@ export const otherControllerVariables = {
     .describe(
       'Whether jobs with label kueue.x-k8s.io/queue-name wait for quota of Kueue (kueue.x-k8s.io/v1beta2). False: the label means nothing.',
     ),
-  COXSWAIN_ANSWER_DRAINS: z
-    .stringbool()
-    .default(false)
+  COXSWAIN_ANSWER_DRAINS_IN: z
+    .string()
+    .max(63)
+    .regex(/^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$/, 'must be the name of a namespace')
+    .default('')
     .describe(
-      'Whether DrainRequests of NVSentinel (nvsentinel.nvidia.com/v1alpha1) are answered: gangs save and leave the node. False: they mean nothing.',
+      'Namespace whose DrainRequests of NVSentinel (nvsentinel.nvidia.com/v1alpha1) are answered: gangs save and leave the node. Empty: none are.',
     ),
 };
 
@@ -20,13 +22,14 @@ export const otherControllerVariables = {
 export interface OtherControllers {
   /** Whether jobs that name a queue of Kueue wait for its quota. */
   readonly followsKueue: boolean;
-  /** Whether it answers DrainRequests of NVSentinel. */
-  readonly answersDrains: boolean;
+  /** Namespace of the DrainRequests of NVSentinel that it answers; undefined: none. Who may create them there can have any gang moved. */
+  readonly answersDrainsIn: string | undefined;
 }
 
 export function otherControllers(env: {
   readonly COXSWAIN_KUEUE: boolean;
-  readonly COXSWAIN_ANSWER_DRAINS: boolean;
+  readonly COXSWAIN_ANSWER_DRAINS_IN: string;
 }): OtherControllers {
-  return { followsKueue: env.COXSWAIN_KUEUE, answersDrains: env.COXSWAIN_ANSWER_DRAINS };
+  const { COXSWAIN_ANSWER_DRAINS_IN: namespace } = env;
+  return { followsKueue: env.COXSWAIN_KUEUE, answersDrainsIn: namespace === '' ? undefined : namespace };
 }

@@ -17,6 +17,7 @@ class World {
   readonly woken: string[] = [];
   readonly problems: string[] = [];
   readonly controller = new DrainController({
+    namespace: NAMESPACE,
     client: this.api,
     cache: this.script.cache,
     clock: this.script.clock,
@@ -30,11 +31,11 @@ class World {
     await this.api.create(podsPath({ namespace: 'research' }), pod);
   }
 
-  request(name: string, pods: readonly string[], node: unknown = 'gpu-7'): Promise<unknown> {
-    return this.api.create(this.#collection(), {
+  request(name: string, pods: readonly string[], node: unknown = 'gpu-7', namespace = NAMESPACE): Promise<unknown> {
+    return this.api.create(resourcePath({ ...DRAIN_REQUESTS, namespace }), {
       apiVersion: 'nvsentinel.nvidia.com/v1alpha1',
       kind: 'DrainRequest',
-      metadata: { name, namespace: NAMESPACE },
+      metadata: { name, namespace },
       spec: { nodeName: node, podsToDrain: { research: pods } },
     });
   }
@@ -101,6 +102,14 @@ describe('the operator answers a DrainRequest', () => {
     await world.controller.reconcile();
     expect([world.states('one').at(-1), world.states('two')]).toEqual(['DrainComplete=True', ['Draining=True']]);
     expect(world.problems).toEqual([]);
+  });
+
+  it('of one namespace alone: a tenant that makes one in its own has no gang moved', async () => {
+    const world = new World();
+    await world.pod('gpt-1-0', world.script.job('gpt'));
+    await world.request('foreign', ['gpt-1-0'], 'gpu-7', 'vision');
+    await world.controller.reconcile();
+    expect([world.says(), world.woken]).toEqual([false, []]);
   });
 
   it('says once that the kind does not exist', async () => {

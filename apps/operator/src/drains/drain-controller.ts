@@ -21,6 +21,8 @@ import { podsPath } from '../cluster/paths.ts';
 
 /** Parts of the controller. `client` must reject writes while this process does not lead. */
 export interface DrainControllerParts {
+  /** Of the requests: others are not read, because tenants may create them in namespaces of their own. */
+  readonly namespace: string;
   readonly client: Pick<KubeClient, 'list' | 'patch'>;
   readonly cache: Pick<ClusterCache, 'jobs' | 'pods' | 'drains'>;
   readonly clock: Clock;
@@ -71,10 +73,12 @@ export class DrainController {
   }
 
   async #list(): Promise<readonly KubeObject[]> {
-    const { client, onProblem } = this.#parts;
+    const { namespace, client, onProblem } = this.#parts;
     const objects: KubeObject[] = [];
     try {
-      for await (const page of listPages(client, resourcePath(DRAIN_REQUESTS), { pageSize: PAGE_SIZE })) {
+      for await (const page of listPages(client, resourcePath({ ...DRAIN_REQUESTS, namespace }), {
+        pageSize: PAGE_SIZE,
+      })) {
         objects.push(...page);
         if (objects.length < MOST_REQUESTS) continue;
         onProblem(
@@ -97,15 +101,15 @@ export class DrainController {
     node: string,
     requests: readonly { readonly object: KubeObject; readonly request: DrainRequest }[],
   ): Promise<void> {
-    const { client, clock, onProblem } = this.#parts;
+    const { namespace, client, clock, onProblem } = this.#parts;
     try {
       const listed = await client.list<Pod>(podsPath(), { fieldSelector: `spec.nodeName=${node}` });
       const pods = podsOf(listed).map((pod) => this.#toPod(pod));
       for (const { object, request } of requests) {
         const conditions = answerDrain(request, pods, clock.now());
         if (conditions === undefined) continue;
-        const { namespace, name, resourceVersion } = object.metadata;
-        const path = resourcePath({ ...DRAIN_REQUESTS, namespace: namespace ?? '', name });
+        const { name, resourceVersion } = object.metadata;
+        const path = resourcePath({ ...DRAIN_REQUESTS, namespace, name });
         // A merge patch replaces all conditions: with the version it keeps those that others wrote meanwhile.
         await client
           .patch(

@@ -13,7 +13,7 @@ import type { ReconcilerOptions } from '../training-job/training-job.reconciler.
 
 /** Parts of all. `client` must reject writes while this process does not lead. */
 export interface OutsideQueuesParts {
-  readonly config: Pick<Config, 'provisioningClass' | 'followsKueue' | 'answersDrains'>;
+  readonly config: Pick<Config, 'provisioningClass' | 'followsKueue' | 'answersDrainsIn'>;
   readonly client: KubeClient;
   readonly cache: ClusterCache;
   readonly scheduler: Pick<ClusterScheduler, 'waitingJobs'>;
@@ -40,8 +40,9 @@ export class OutsideQueues {
       onNews: wake,
       onError: (error) => log.warn({ err: error }, 'a ProvisioningRequest could not be written; the operator retries'),
     });
-    if (config.answersDrains)
+    if (config.answersDrainsIn !== undefined)
       this.#drains = new DrainController({
+        namespace: config.answersDrainsIn,
         client,
         cache,
         clock,
