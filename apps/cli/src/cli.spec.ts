@@ -432,6 +432,7 @@ describe('reading', () => {
                   tokensPerSecond: null,
                   stepTimeMs: { min: 1, max: 20 },
                   gradNorm: null,
+                  learningRate: null,
                 },
               }),
               aStepPoint({ step: 91, loss: 2.5 }),
@@ -441,6 +442,17 @@ describe('reading', () => {
         },
       },
       /^STEPS +ATTEMPT +LOSS +LOWEST +HIGHEST .*\n1-90 +1 +3\.0000 +2\.0000 +11\.0000 .*\n91 +1 +2\.5000 +2\.5000 +2\.5000 /,
+    ],
+    [
+      'steps have columns of gradient norm and learning rate if the program reports them',
+      ['steps', 'tiny-gpt'],
+      {
+        ...FOUND,
+        [`GET ${JOB}/steps?maxPoints=20`]: {
+          json: { items: [aStepPoint({ gradNorm: 1.5, learningRate: 0.0001 }), aStepPoint({ step: 2 })], gaps: [] },
+        },
+      },
+      /STEP MS +GRAD NORM +LEARNING RATE\n1 .* 1\.50 +0\.000100\n2 .* - +-\n$/,
     ],
     [
       'checkpoints are listed with step and size',

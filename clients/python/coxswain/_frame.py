@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from . import types
 
 #: Columns that an engine may leave out: without a number they would have no type that can be drawn.
-_NUMBERS = ("loss", "tokensPerSecond", "stepTimeMs", "gradNorm")
+_NUMBERS = ("loss", "tokensPerSecond", "stepTimeMs", "gradNorm", "learningRate")
 
 
 def data_frame(rows: Sequence[Mapping[str, Any]], index: str) -> pandas.DataFrame:

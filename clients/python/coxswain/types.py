@@ -133,8 +133,8 @@ class AskedEngineInput(TypedDict):
     """Function of the engine that returns the initial configuration, as module:function (torchtitan, megatron-bridge)."""
     startedBy: NotRequired[Literal["launcher", "torchrun", "ft_launcher"]]
     """Program that starts the ranks. launcher: the Coxswain launcher starts each rank, and reports their ends most precisely. torchrun, ft_launcher: that program, once per pod. Absent: launcher."""
-    stepLines: NotRequired[Literal["megatron", "torchtitan", "deepspeed", "hugging-face"]]
-    """For command and custom: the format of the step lines in the log. Other engines have their own."""
+    stepLines: NotRequired[Literal["plain", "megatron", "torchtitan", "deepspeed", "hugging-face"]]
+    """For command and custom: the format of the step lines in the log. Absent: plain, any line that names a loss, such as `step 10 loss 2.31 lr 1e-4`. Other engines have their own."""
     checkpointFormat: NotRequired[Literal["torch_dist", "dcp", "deepspeed", "hugging-face"]]
     """For command and custom: the format in which the program saves. Absent: the program reports its checkpoints itself."""
     args: NotRequired[list[str]]
@@ -1259,8 +1259,8 @@ class EngineSpec(TypedDict):
     """Function of the engine that returns the initial configuration, as module:function (torchtitan, megatron-bridge)."""
     startedBy: NotRequired[Literal["launcher", "torchrun", "ft_launcher"]]
     """Program that starts the ranks. launcher: the Coxswain launcher starts each rank, and reports their ends most precisely. torchrun, ft_launcher: that program, once per pod. Absent: launcher."""
-    stepLines: NotRequired[Literal["megatron", "torchtitan", "deepspeed", "hugging-face"]]
-    """For command and custom: the format of the step lines in the log. Other engines have their own."""
+    stepLines: NotRequired[Literal["plain", "megatron", "torchtitan", "deepspeed", "hugging-face"]]
+    """For command and custom: the format of the step lines in the log. Absent: plain, any line that names a loss, such as `step 10 loss 2.31 lr 1e-4`. Other engines have their own."""
     checkpointFormat: NotRequired[Literal["torch_dist", "dcp", "deepspeed", "hugging-face"]]
     """For command and custom: the format in which the program saves. Absent: the program reports its checkpoints itself."""
     args: NotRequired[list[str]]
@@ -1295,8 +1295,8 @@ class EngineSpecInput(TypedDict):
     """Function of the engine that returns the initial configuration, as module:function (torchtitan, megatron-bridge)."""
     startedBy: NotRequired[Literal["launcher", "torchrun", "ft_launcher"]]
     """Program that starts the ranks. launcher: the Coxswain launcher starts each rank, and reports their ends most precisely. torchrun, ft_launcher: that program, once per pod. Absent: launcher."""
-    stepLines: NotRequired[Literal["megatron", "torchtitan", "deepspeed", "hugging-face"]]
-    """For command and custom: the format of the step lines in the log. Other engines have their own."""
+    stepLines: NotRequired[Literal["plain", "megatron", "torchtitan", "deepspeed", "hugging-face"]]
+    """For command and custom: the format of the step lines in the log. Absent: plain, any line that names a loss, such as `step 10 loss 2.31 lr 1e-4`. Other engines have their own."""
     checkpointFormat: NotRequired[Literal["torch_dist", "dcp", "deepspeed", "hugging-face"]]
     """For command and custom: the format in which the program saves. Absent: the program reports its checkpoints itself."""
     args: NotRequired[list[str]]
@@ -4237,6 +4237,7 @@ class StepBucket(TypedDict):
     tokensPerSecond: ValueRange | None
     stepTimeMs: ValueRange
     gradNorm: ValueRange | None
+    learningRate: ValueRange | None
 
 
 class StepList(TypedDict):
@@ -4252,6 +4253,7 @@ class StepPoint(TypedDict):
     tokensPerSecond: float | None
     stepTimeMs: float
     gradNorm: float | None
+    learningRate: float | None
     at: str
     bucket: StepBucket | None
     """null: one step. Else step is the first of several, values are means, tokens is the sum, and at belongs to the last."""

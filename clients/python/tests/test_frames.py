@@ -35,6 +35,14 @@ def test_an_engine_that_reports_no_loss_leaves_numbers_that_can_be_drawn(server:
     assert server.client().job(JOB_ID).steps()["loss"].dtype == "float64"
 
 
+def test_learning_rate_and_gradient_norm_are_numbers_that_can_be_drawn(server: Server, a_job: AJob) -> None:
+    point = {"step": 1, "loss": None, "gradNorm": None, "learningRate": 1e-4, "at": "2026-11-29T07:00:00.000Z"}
+    server.answers = [a_job(), {"items": [point], "gaps": []}]
+    frame = server.client().job(JOB_ID).steps()
+    assert list(frame["learningRate"]) == [1e-4]
+    assert frame["gradNorm"].dtype == "float64"
+
+
 def test_layouts_of_a_plan_are_rows(server: Server) -> None:
     plan = {"layout": {"pipelineParallelDegree": 2}, "gpus": 2, "microBatchSize": 1, "prediction": {"stepTimeS": 2.0}}
     server.answers = [{"answer": {"best": plan, "plans": [plan, plan]}}]

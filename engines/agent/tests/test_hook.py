@@ -58,6 +58,28 @@ def test_steps_are_counted_and_timed_and_what_is_trained_is_told(tmp_path: Path)
     }  # fmt: skip
 
 
+RATES: dict[str, tuple[str, float]] = {
+    'a number': ('lr=1e-3', 1e-3),
+    'a tensor of the CPU': ('lr=torch.tensor(0.25), foreach=False', 0.25),
+    'that of the first of two groups': ('lr=0.5', 0.5),
+}
+
+
+@pytest.mark.parametrize('rate', RATES)
+def test_the_learning_rate_of_a_step_is_told_as_the_step_used_it(rate: str, tmp_path: Path) -> None:
+    given, want = RATES[rate]
+    groups = "[{'params': [model.weight]}, {'params': [model.bias], 'lr': 9.0}]" if 'groups' in rate else 'model.parameters()'
+    program = (
+        TRAIN.format(steps=3)
+        .replace('AdamW(model.parameters())', f'SGD({groups}, {given})')
+        # As a scheduler does, after the step.
+        .replace('zero_grad()', "zero_grad()\n    optimizer.param_groups[0]['lr'] = optimizer.param_groups[0]['lr'] * 0.5")
+    )
+    told, (ended,) = run_hooked(tmp_path, program)
+    assert (ended.returncode, ended.stderr) == (0, '')
+    assert [step['learningRate'] for step in told.of_rank(0, 'step')] == pytest.approx([want / 2, want / 4])
+
+
 def test_a_training_of_one_step_tells_what_was_trained_as_well(tmp_path: Path) -> None:
     told, _ = run_hooked(tmp_path, TRAIN.format(steps=1))
     assert len(told.of_rank(0, 'trained')) == 1
@@ -94,10 +116,14 @@ def test_after_a_checkpoint_steps_go_on_and_a_state_that_was_loaded_is_told(tmp_
         " 'exp_avg_sq': torch.zeros_like(p)} for i, p in enumerate(model.parameters())}\n"
         'optimizer.load_state_dict(state)',
     )
-    told, (ended,) = run_hooked(tmp_path, program, environment={'COXSWAIN_RESUME_STEP': '20'})
-    assert (ended.returncode, ended.stderr) == (0, '')
-    assert [fact['step'] for fact in told.of_rank(0, 'resumed')] == [20]
-    assert [fact['step'] for fact in told.of_rank(0, 'step')] == [22]
+    # Without the variable the program has found the save itself: its steps go on all the same, and nothing was asked that it could have resumed from.
+    for environment, resumed in (({'COXSWAIN_RESUME_STEP': '20'}, [20]), ({}, [])):
+        folder = tmp_path / str(len(environment))
+        folder.mkdir()
+        told, (ended,) = run_hooked(folder, program, environment=environment)
+        assert (ended.returncode, ended.stderr) == (0, '')
+        assert [fact['step'] for fact in told.of_rank(0, 'resumed')] == resumed
+        assert [fact['step'] for fact in told.of_rank(0, 'step')] == [22]
 
 
 def test_a_state_that_was_not_loaded_is_not_told_as_resumed(tmp_path: Path) -> None:

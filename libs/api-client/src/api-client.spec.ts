@@ -148,6 +148,7 @@ describe('lists', () => {
       tokensPerSecond: null,
       stepTimeMs: { min: 1, max: 2 },
       gradNorm: null,
+      learningRate: null,
     };
     const { bucket: _bucket, ...single } = aStepPoint({ step: 10 });
     const client = await api({

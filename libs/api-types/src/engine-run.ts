@@ -5,8 +5,8 @@ import { z } from 'zod';
 /** Programs that may start the ranks of a pod. */
 export const RANK_STARTERS = ['launcher', 'torchrun', 'ft_launcher'] as const;
 
-/** Formats of step lines that are read from the log if no hook reports the steps. */
-export const STEP_LINES = ['megatron', 'torchtitan', 'deepspeed', 'hugging-face'] as const;
+/** Formats of step lines that are read from the log if no hook reports the steps. plain: lines of any program that name a loss. */
+export const STEP_LINES = ['plain', 'megatron', 'torchtitan', 'deepspeed', 'hugging-face'] as const;
 
 /** Formats of checkpoints that engines save, as a manifest names them. */
 export const ENGINE_CHECKPOINTS = ['torch_dist', 'dcp', 'deepspeed', 'hugging-face'] as const;

@@ -58,7 +58,9 @@ export const EngineFields = z.strictObject({
   stepLines: z
     .enum(STEP_LINES)
     .optional()
-    .describe('For command and custom: the format of the step lines in the log. Other engines have their own.'),
+    .describe(
+      'For command and custom: the format of the step lines in the log. Absent: plain, any line that names a loss, such as `step 10 loss 2.31 lr 1e-4`. Other engines have their own.',
+    ),
   checkpointFormat: z
     .enum(ENGINE_CHECKPOINTS)
     .optional()

@@ -408,6 +408,7 @@ export const StepBucket = z
     tokensPerSecond: ValueRange.nullable(),
     stepTimeMs: ValueRange,
     gradNorm: ValueRange.nullable(),
+    learningRate: ValueRange.nullable().default(null),
   })
   .meta({ id: 'StepBucket' });
 export type StepBucket = z.infer<typeof StepBucket>;
@@ -421,6 +422,7 @@ export const StepPoint = z
     tokensPerSecond: z.number().nullable(),
     stepTimeMs: z.number(),
     gradNorm: z.number().nullable(),
+    learningRate: z.number().nullable().default(null),
     at: timestamp,
     bucket: StepBucket.nullable()
       .default(null)

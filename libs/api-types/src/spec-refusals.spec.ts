@@ -304,7 +304,7 @@ describe('what a launcher is given of an engine', () => {
     ['files.0.path', 'without hidden parts', 'a.b', '.a'],
     ['files.0.path', 'at most 128 characters', letters(128), letters(129)],
     ['files.0.text', 'at most 65536 characters', letters(65_536), letters(65_537)],
-    ['stepLines', 'one of four', 'hugging-face', 'nemo'],
+    ['stepLines', 'one of five', 'hugging-face', 'nemo'],
     ['checkpoints', 'one of four', 'torch_dist', 'zarr'],
     ['tokensPerStep', 'at least 1', 1, 0],
     ['savedBy', 'an engine and its layout', { engine: 'e', layout: {} }, 'e'],

@@ -64,6 +64,7 @@ describe('the command of one rank', () => {
       tokensPerStep: 8 * 128,
       command: ['sleep', '5', '--fast'],
       env: {},
+      stepLines: 'plain',
     });
   });
 });

@@ -32,6 +32,7 @@ import { RecordArchivesOfCode1795982400000 } from '../../../migrations/202611292
 import { LetProjectsUsePriorityClasses1795919400000 } from '../../../migrations/20261129023000-let-projects-use-priority-classes.ts';
 import { RecordFirstExpectedStarts1795919700000 } from '../../../migrations/20261129023500-record-first-expected-starts.ts';
 import { RecordProgressOfCheckpoints1795906800000 } from '../../../migrations/20261128230000-record-progress-of-checkpoints.ts';
+import { LevelLearningRates1796004000000 } from '../../../migrations/20261130020000-level-learning-rates.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
 export const MIGRATIONS = [
@@ -69,4 +70,5 @@ export const MIGRATIONS = [
   RecordFirstExpectedStarts1795919700000,
   LetWebhooksWriteForSlack1795971600000,
   RecordArchivesOfCode1795982400000,
+  LevelLearningRates1796004000000,
 ] as const;

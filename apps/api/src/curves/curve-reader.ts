@@ -131,7 +131,8 @@ const CURVE = `
     SELECT epoch, ${LEVELS_TOGETHER} FROM part GROUP BY epoch, first_step / $8::bigint
   )
   SELECT epoch, first_step::double precision, last_step::double precision, steps, losses, loss_sum, loss_min, loss_max,
-         step_time_sum, step_time_min, step_time_max, tokens_sum, tokens_ms, speed_min, speed_max, grads, grad_sum, grad_min, grad_max, last_at
+         step_time_sum, step_time_min, step_time_max, tokens_sum, tokens_ms, speed_min, speed_max, grads, grad_sum, grad_min, grad_max,
+         rates, rate_sum, rate_min, rate_max, last_at
     FROM point ORDER BY point.first_step, epoch LIMIT $9`;
 
 function toStepPoint(row: LevelRow): StepPoint {
@@ -146,6 +147,7 @@ function toStepPoint(row: LevelRow): StepPoint {
         : (row.tokens_sum * 1000) / row.tokens_ms,
     stepTimeMs: row.step_time_sum / row.steps,
     gradNorm: mean(row.grad_sum, row.grads),
+    learningRate: mean(row.rate_sum, row.rates),
     at: row.last_at.toISOString(),
     bucket: row.steps === 1 ? null : bucketOf(row),
   };
@@ -159,6 +161,7 @@ function bucketOf(row: LevelRow): StepBucket {
     tokensPerSecond: rangeOf(row.speed_min, row.speed_max),
     stepTimeMs: { min: row.step_time_min, max: row.step_time_max },
     gradNorm: rangeOf(row.grad_min, row.grad_max),
+    learningRate: rangeOf(row.rate_min, row.rate_max),
   };
 }
 

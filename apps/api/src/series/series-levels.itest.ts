@@ -51,11 +51,12 @@ const count = async (text: string, parameters: readonly unknown[] = []): Promise
 const BUCKETS_WANTED = `
   SELECT epoch, width, step / width AS bucket, min(step) AS first_step, max(step) AS last_step, count(*)::integer AS steps,
          count(loss)::integer AS losses, round(sum(loss)::numeric, 6) AS loss_sum, min(loss) AS loss_min, max(loss) AS loss_max,
-         round(sum(step_time_ms)::numeric, 6) AS step_time_sum, max(step_time_ms) AS step_time_max, count(grad_norm)::integer AS grads
+         round(sum(step_time_ms)::numeric, 6) AS step_time_sum, max(step_time_ms) AS step_time_max, count(grad_norm)::integer AS grads,
+         count(learning_rate)::integer AS rates, max(learning_rate) AS rate_max
     FROM steps CROSS JOIN (VALUES (10), (100), (1000)) AS w (width) WHERE job_uid = $1 GROUP BY epoch, width, step / width`;
 const BUCKETS_WRITTEN = `
   SELECT epoch, width, bucket, first_step, last_step, steps, losses, round(loss_sum::numeric, 6) AS loss_sum, loss_min, loss_max,
-         round(step_time_sum::numeric, 6) AS step_time_sum, step_time_max, grads FROM step_levels WHERE job_uid = $1`;
+         round(step_time_sum::numeric, 6) AS step_time_sum, step_time_max, grads, rates, rate_max FROM step_levels WHERE job_uid = $1`;
 /** Buckets that differ from what the steps themselves say. */
 const WRONG_BUCKETS = `(${BUCKETS_WANTED} EXCEPT ${BUCKETS_WRITTEN}) UNION ALL (${BUCKETS_WRITTEN} EXCEPT ${BUCKETS_WANTED})`;
 
@@ -65,6 +66,14 @@ describe('levels of a series', () => {
     ['as steps come in batches', [steps('uid', 1, 995), steps('uid', 996, 2_345)]],
     ['when steps come again', [steps('uid', 1, 250), steps('uid', 120, 260)]],
     ['when a step is completed later', [steps('uid', 1, 250, { loss: null }), steps('uid', 17, 18, { gradNorm: 2 })]],
+    [
+      'when a learning rate comes later',
+      [
+        steps('uid', 1, 250),
+        steps('uid', 17, 18, { learningRate: 0.1 }),
+        steps('uid', 251, 252, { learningRate: 0.2 }),
+      ],
+    ],
     ['when a slower rank corrects a step', [steps('uid', 1, 250), steps('uid', 131, 131, { stepTimeMs: 5_000 })]],
     ['of each epoch apart', [steps('uid', 1, 250), steps('uid', 101, 180, { epoch: 2 })]],
     [
@@ -138,6 +147,15 @@ describe('a curve', () => {
     expect(Math.max(...points.map(({ bucket, stepTimeMs }) => bucket?.stepTimeMs.max ?? stepTimeMs))).toBe(90_000);
     const undone = points.filter(({ bucket, step }) => step > 15_050 && (bucket?.loss?.max ?? 1) !== 1);
     expect(undone).toEqual([]);
+  });
+
+  it('has the learning rate of its steps', async () => {
+    const of = randomUUID();
+    await write([1, 2, 3, 4].map((step) => aStepFrame({ jobUid: of, step, learningRate: step / 8 })));
+    const [first, second] = await drawn(of, 2);
+    expect([first?.learningRate, second?.learningRate]).toEqual([0.1875, 0.4375]);
+    expect(first?.bucket?.learningRate).toEqual({ min: 0.125, max: 0.25 });
+    expect((await curve(of, {})).map(({ learningRate }) => learningRate)).toEqual([0.125, 0.25, 0.375, 0.5]);
   });
 
   it('says means, and least and greatest, of the steps of a point', async () => {

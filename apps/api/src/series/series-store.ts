@@ -83,7 +83,8 @@ export class SeriesStore {
                learning_rate = coalesce(steps.learning_rate, excluded.learning_rate),
                change = nextval('step_changes')
            WHERE (steps.loss IS NULL AND excluded.loss IS NOT NULL) OR (steps.tokens IS NULL AND excluded.tokens IS NOT NULL)
-              OR (steps.grad_norm IS NULL AND excluded.grad_norm IS NOT NULL) OR excluded.step_time_ms > steps.step_time_ms
+              OR (steps.grad_norm IS NULL AND excluded.grad_norm IS NOT NULL)
+              OR (steps.learning_rate IS NULL AND excluded.learning_rate IS NOT NULL) OR excluded.step_time_ms > steps.step_time_ms
          RETURNING job_uid, month, epoch, step)
        SELECT job_uid AS "jobUid", month::text, epoch, step / 10 AS bucket, min(step) AS "firstStep", max(step) AS "lastStep"
          FROM written GROUP BY job_uid, month, epoch, step / 10`,

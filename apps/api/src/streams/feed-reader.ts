@@ -49,6 +49,7 @@ interface ChangedRow {
   readonly tokens: string | null;
   readonly step_time_ms: number;
   readonly grad_norm: number | null;
+  readonly learning_rate: number | null;
   readonly at: Date;
   readonly change: string;
 }
@@ -119,7 +120,7 @@ export class FeedReader {
   ): Promise<readonly ChangedStep[] | undefined> {
     return this.#within(scope, 'list', async (sql) => {
       const found = await sql.query<ChangedRow>(
-        `SELECT job_uid, epoch, step, loss, tokens, step_time_ms, grad_norm, at, change FROM steps
+        `SELECT job_uid, epoch, step, loss, tokens, step_time_ms, grad_norm, learning_rate, at, change FROM steps
           WHERE cluster_id = $1 AND job_uid = $2 AND change > $3 AND change <= $4
             AND month = (SELECT month FROM job_series WHERE cluster_id = $1 AND job_uid = $2) ORDER BY change LIMIT $5`,
         [this.#cluster.id, uid, after, upTo, MOST_STEPS + 1],
@@ -175,7 +176,7 @@ export class FeedReader {
       `SELECT s.* FROM unnest($2::text[], $3::bigint[]) AS w (uid, after)
          JOIN job_series j ON j.cluster_id = $1 AND j.job_uid = w.uid
         CROSS JOIN LATERAL (
-          SELECT job_uid, epoch, step, loss, tokens, step_time_ms, grad_norm, at, change FROM steps
+          SELECT job_uid, epoch, step, loss, tokens, step_time_ms, grad_norm, learning_rate, at, change FROM steps
            WHERE cluster_id = $1 AND month = j.month AND job_uid = w.uid AND change > w.after ORDER BY change LIMIT $4) AS s
         ORDER BY s.job_uid, s.change`,
       [this.#cluster.id, from.map(({ uid }) => uid), from.map(({ change }) => change), MOST_STEPS],
@@ -216,6 +217,7 @@ function toChangedStep(row: ChangedRow): ChangedStep {
       tokensPerSecond: tokens === null || row.step_time_ms <= 0 ? null : (tokens * 1000) / row.step_time_ms,
       stepTimeMs: row.step_time_ms,
       gradNorm: row.grad_norm,
+      learningRate: row.learning_rate,
       at: row.at.toISOString(),
       bucket: null,
     },

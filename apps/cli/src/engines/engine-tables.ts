@@ -32,7 +32,9 @@ export function renderingText({ engine, program, refusal }: EngineRendering): st
 function facts({ hostMemoryGibPerGpu, stepLines, checkpointFormat }: Program): readonly string[] {
   return [
     ...(hostMemoryGibPerGpu === null ? [] : [`host memory: ${hostMemoryGibPerGpu} GiB per GPU`]),
-    ...(stepLines === null ? [] : [`steps are read from lines of ${stepLines}`]),
+    ...(stepLines === null
+      ? []
+      : [`steps are read from ${stepLines === 'plain' ? 'lines such as step 10 loss 2.31' : `lines of ${stepLines}`}`]),
     ...(checkpointFormat === null ? [] : [`it saves ${checkpointFormat}`]),
   ];
 }

@@ -146,6 +146,8 @@ interface StepsOptions {
 function stepTable(items: readonly StepPoint[]): string {
   if (items.length === 0) return 'No steps are recorded, or they are no longer kept.';
   const shown = (value: number | null | undefined, digits: number): string => value?.toFixed(digits) ?? '-';
+  // A program may report neither.
+  const more = MORE_COLUMNS.filter(([, value]) => items.some((point) => value(point) !== null));
   const rows = items.map(({ bucket, ...point }) => [
     bucket === null ? String(point.step) : `${point.step}-${bucket.lastStep}`,
     String(point.epoch),
@@ -154,6 +156,13 @@ function stepTable(items: readonly StepPoint[]): string {
     shown(bucket === null ? point.loss : bucket.loss?.max, 4),
     shown(point.tokensPerSecond, 0),
     shown(point.stepTimeMs, 1),
+    ...more.map(([, value]) => value({ ...point, bucket })?.toPrecision(3) ?? '-'),
   ]);
-  return columns([['STEPS', 'ATTEMPT', 'LOSS', 'LOWEST', 'HIGHEST', 'TOKENS/S', 'STEP MS'], ...rows]);
+  const header = ['STEPS', 'ATTEMPT', 'LOSS', 'LOWEST', 'HIGHEST', 'TOKENS/S', 'STEP MS'];
+  return columns([[...header, ...more.map(([title]) => title)], ...rows]);
 }
+
+const MORE_COLUMNS: readonly (readonly [title: string, value: (point: StepPoint) => number | null])[] = [
+  ['GRAD NORM', ({ gradNorm }) => gradNorm],
+  ['LEARNING RATE', ({ learningRate }) => learningRate],
+];

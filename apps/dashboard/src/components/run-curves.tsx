@@ -4,7 +4,16 @@ import { type ReactNode, useMemo, useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import type { Curve, SeriesName } from '../job/curve.ts';
 import { type CurveChoice, curveChoiceOf, MOST_OTHERS, MOST_SMOOTHING, withCurveChoice } from '../job/curve-choice.ts';
-import { axisFormat, hasSeries, positionsOf, restartsOf, seriesOf, X_AXES, type XAxis } from '../job/run-series.ts';
+import {
+  axisFormat,
+  hasSeries,
+  positionsOf,
+  restartsOf,
+  type RunAttempt,
+  seriesOf,
+  X_AXES,
+  type XAxis,
+} from '../job/run-series.ts';
 import { useOtherRuns } from '../job/use-other-runs.ts';
 import { useSession } from '../session.tsx';
 import { formatSpeed } from '../step-time.ts';
@@ -17,6 +26,7 @@ import { StatePill } from './state-pill.tsx';
 interface ShownRun {
   readonly id: string;
   readonly name: string;
+  readonly attempts: readonly RunAttempt[];
   readonly curve: Curve;
 }
 
@@ -39,14 +49,22 @@ const PLOTS: readonly Plot[] = [
     color: '--curve-speed',
     format: formatSpeed,
     fromZero: true,
-    isOptional: false,
+    isOptional: true,
   },
   {
     title: 'Gradient norm',
     series: 'gradNorm',
     color: '--run-2',
-    format: formatNorm,
+    format: formatShort,
     fromZero: false,
+    isOptional: true,
+  },
+  {
+    title: 'Learning rate',
+    series: 'learningRate',
+    color: '--run-3',
+    format: formatShort,
+    fromZero: true,
     isOptional: true,
   },
 ];
@@ -57,8 +75,8 @@ function formatLoss(value: number): string {
   return value.toFixed(3);
 }
 
-function formatNorm(value: number): string {
-  return value.toPrecision(3);
+function formatShort(value: number): string {
+  return Number(value.toPrecision(3)).toString();
 }
 
 /** The curves of a job, with those of others laid over them. The choice is in the address, so a link shows the same. */
@@ -77,8 +95,8 @@ export function RunCurves({
     setQuery((before) => withCurveChoice(before, { ...curveChoiceOf(before), ...changes }), { replace: true });
   const { runs: others, problem } = useOtherRuns(project, choice.others);
   const runs = useMemo<readonly ShownRun[]>(
-    () => [{ id: job.id, name: job.name, curve }, ...others],
-    [job.id, job.name, curve, others],
+    () => [{ id: job.id, name: job.name, attempts: job.attempts, curve }, ...others],
+    [job.id, job.name, job.attempts, curve, others],
   );
   return (
     <section className="curves" aria-label="Curves">
@@ -103,8 +121,8 @@ function Plots({ runs, choice }: { readonly runs: readonly ShownRun[]; readonly 
   const lacking = runs.filter(({ curve }) => curve.size > 0 && positionsOf(curve, axis) === undefined);
   const marks = useMemo(
     () =>
-      runs.flatMap(({ curve }, index) =>
-        restartsOf(curve, axis).map(({ x, label: attempt }) => ({
+      runs.flatMap(({ curve, attempts }, index) =>
+        restartsOf(curve, axis, attempts).map(({ x, label: attempt }) => ({
           x: x / unit,
           label: attempt,
           ...(runs.length === 1 ? {} : { color: RUN_COLORS[index] ?? '--muted' }),
@@ -117,6 +135,12 @@ function Plots({ runs, choice }: { readonly runs: readonly ShownRun[]; readonly 
       {lacking.length > 0 && (
         <p className="hint">
           {lacking.map(({ name }) => name).join(' and ')}: no curve over {label}, because the engine reports no tokens.
+        </p>
+      )}
+      {runs.length === 1 && runs.some(({ curve }) => curve.size > 0 && !hasSeries(curve, 'loss')) && (
+        <p className="hint">
+          No loss: the program reports none, and no line of its log names one. Let it print its steps, such as{' '}
+          <code>step 10 loss 2.31</code>.
         </p>
       )}
       <div className="plots">

@@ -17,6 +17,7 @@ const bucket = (epoch: number, step: number, lastStep: number): StepPoint =>
       tokensPerSecond: null,
       stepTimeMs: { min: 10, max: 10 },
       gradNorm: null,
+      learningRate: null,
     },
   });
 const epochs = (curve: Curve): string =>
@@ -71,6 +72,32 @@ describe('the curve of a job', () => {
       [1, 3],
       [9, 3],
     ]);
+  });
+
+  it.each<[string, readonly StepPoint[], readonly number[], readonly (number | null)[]]>([
+    [
+      'of steps of which every tenth has one is one line',
+      points(1, 1, 30).map((point) =>
+        point.step % 10 === 0 ? { ...point, loss: point.step } : { ...point, loss: null },
+      ),
+      [10, 20, 30],
+      [10, 20, 30],
+    ],
+    [
+      'of points of several steps of which every fifth has one is one line',
+      [1, 11, 21, 31, 41, 51, 61].map((step) => ({ ...bucket(1, step, step + 9), loss: step % 50 === 11 ? 2 : null })),
+      [11, 61],
+      [2, 2],
+    ],
+    [
+      'that is no number for a while has a hole there',
+      points(1, 1, 9).map((point) => ({ ...point, loss: point.step > 2 && point.step < 8 ? null : 1 })),
+      [1, 2, 3, 8, 9],
+      [1, 1, null, 1, 1],
+    ],
+    ['that no step has is empty', points(1, 1, 3).map((point) => ({ ...point, loss: null })), [], []],
+  ])('a loss %s', (_sentence, read, steps, losses) => {
+    expect(rangeColumnsOf(withPoints(new Map(), read), 'loss').slice(0, 2)).toEqual([steps, losses]);
   });
 
   it('knows where each later epoch took over', () => {

@@ -51,9 +51,12 @@ type Value = (point: StepPoint) => number | null;
 
 /** Columns for a plot: steps, and the values of each kind; null where there is none, and once in a stretch of steps that was not recorded. */
 export function columnsOf(curve: Curve, ...values: readonly Value[]): [number[], ...(number | null)[][]] {
+  return columnsWith(curve, Math.min(spacingOf(curve), spacingInPoints(curve)), values);
+}
+
+function columnsWith(curve: Curve, spacing: number, values: readonly Value[]): [number[], ...(number | null)[][]] {
   const steps: number[] = [];
   const columns = values.map((): (number | null)[] => []);
-  const spacing = usualSpacing(curve);
   let previous: number | undefined;
   for (const point of curve.values()) {
     if (previous !== undefined && point.step - previous > 2 * spacing) {
@@ -68,29 +71,38 @@ export function columnsOf(curve: Curve, ...values: readonly Value[]): [number[],
 }
 
 /** Values that the API keeps of each step. */
-export type SeriesName = 'loss' | 'gradNorm' | 'tokensPerSecond';
+export type SeriesName = 'loss' | 'gradNorm' | 'learningRate' | 'tokensPerSecond';
 
-/** A value with the least and the greatest of the steps of each point. */
+/**
+ * A value with the least and the greatest of the steps of each point. Points without the value are left out: many programs print the loss of every tenth step, and
+ * a line through single points between empty ones would not be drawn.
+ */
 export function rangeColumnsOf(curve: Curve, name: SeriesName): [number[], ...(number | null)[][]] {
-  return columnsOf(
-    curve,
+  const values: readonly Value[] = [
     (point) => point[name],
     (point) => point.bucket?.[name]?.min ?? point[name],
     (point) => point.bucket?.[name]?.max ?? point[name],
-  );
+  ];
+  const known = new Map([...curve].filter(([, point]) => point[name] !== null));
+  return known.size === curve.size ? columnsOf(curve, ...values) : columnsWith(known, spacingOf(known), values);
 }
 
-/** Smallest distance between two steps that were recorded: an engine may report every tenth step only. */
-function usualSpacing(curve: Curve): number {
+/** Smallest distance between two points: an engine may report every tenth step only. */
+function spacingOf(curve: Curve): number {
   let spacing = Infinity;
   let previous: number | undefined;
   for (const point of curve.values()) {
     if (previous !== undefined) spacing = Math.min(spacing, point.step - previous);
-    const { bucket } = point;
-    if (bucket !== null && bucket.steps > 1)
-      spacing = Math.min(spacing, (bucket.lastStep - point.step) / (bucket.steps - 1));
     previous = lastStepOf(point);
   }
+  return spacing;
+}
+
+/** Smallest distance between two steps of one point. */
+function spacingInPoints(curve: Curve): number {
+  let spacing = Infinity;
+  for (const { bucket, step } of curve.values())
+    if (bucket !== null && bucket.steps > 1) spacing = Math.min(spacing, (bucket.lastStep - step) / (bucket.steps - 1));
   return spacing;
 }
 

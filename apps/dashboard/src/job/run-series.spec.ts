@@ -9,6 +9,7 @@ import {
   positionsOf,
   positiveOnly,
   restartsOf,
+  type RunAttempt,
   seriesOf,
   smoothed,
   type XAxis,
@@ -28,7 +29,14 @@ const bucket = (step: number): StepPoint =>
     tokens: 1_000,
     at: new Date(BEGIN_MS + (step + 9) * 1_000).toISOString(),
     bucket: {
-      ...{ lastStep: step + 9, steps: 10, loss: { min: 1, max: 9 }, gradNorm: null, tokensPerSecond: null },
+      ...{
+        lastStep: step + 9,
+        steps: 10,
+        loss: { min: 1, max: 9 },
+        gradNorm: null,
+        learningRate: null,
+        tokensPerSecond: null,
+      },
       stepTimeMs: { min: 1_000, max: 1_000 },
     },
   });
@@ -102,6 +110,48 @@ it.each<[string, readonly (number | null)[], readonly (number | null)[]]>([
 
 it('a logarithmic axis has no zero', () => {
   expect(positiveOnly([1, 0, -1, null])).toEqual([1, null, null, null]);
+});
+
+describe('marks of restarts in place', () => {
+  const curve = curveOf(...[1, 2, 3, 4, 5, 6].map((step) => point(step)), point(7, { epoch: 2 }));
+  const ended = (incarnation: number, step?: number) => ({
+    ...{ incarnation, endedAt: 't', reason: 'EngineFailed' as const, charged: true },
+    ...(step === undefined ? {} : { resumedFrom: { checkpoint: 'c', step } }),
+  });
+  it.each<[string, readonly RunAttempt[], readonly (readonly [number, string])[]]>([
+    ['are none in a run that never restarted', [{ epoch: 1, incarnation: 1 }], [[7, 'attempt 2']]],
+    [
+      'are at the first step after the checkpoint',
+      [{ epoch: 1, incarnation: 2, incarnations: [ended(1)], resumedFrom: { checkpoint: 'c', step: 4 } }],
+      [
+        [5, 'attempt 1.2'],
+        [7, 'attempt 2'],
+      ],
+    ],
+    [
+      'are at the first step if the ranks began from scratch',
+      [{ epoch: 1, incarnation: 2, incarnations: [ended(1)] }],
+      [
+        [1, 'attempt 1.2'],
+        [7, 'attempt 2'],
+      ],
+    ],
+    [
+      'name the last of those that began at one step',
+      [{ epoch: 1, incarnation: 3, incarnations: [ended(1), ended(2, 4)], resumedFrom: { checkpoint: 'c', step: 4 } }],
+      [
+        [5, 'attempt 1.3'],
+        [7, 'attempt 2'],
+      ],
+    ],
+    [
+      'are left out if a later attempt trained the steps again',
+      [{ epoch: 1, incarnation: 2, incarnations: [ended(1)], resumedFrom: { checkpoint: 'c', step: 6 } }],
+      [[7, 'attempt 2']],
+    ],
+  ])('%s', (_sentence, attempts, want) => {
+    expect(restartsOf(curve, 'steps', attempts).map(({ x, label }) => [x, label])).toEqual(want);
+  });
 });
 
 it('restarts are marked on each axis', () => {

@@ -1,5 +1,5 @@
 /** Curves of several runs over one axis: steps, tokens or time. */
-import type { StepPoint } from '@coxswain/api-types';
+import { type Attempt, nameOfRun, type StepPoint } from '@coxswain/api-types';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '@coxswain/units';
 import { type Curve, epochStarts, rangeColumnsOf, type SeriesName } from './curve.ts';
 
@@ -102,12 +102,41 @@ export function hasSeries(curve: Curve, name: SeriesName): boolean {
   return false;
 }
 
-/** Where new attempts of the run began, on that axis. */
-export function restartsOf(curve: Curve, axis: XAxis): readonly { readonly x: number; readonly label: string }[] {
+/** What the marks of a run need of its attempts. */
+export type RunAttempt = Pick<Attempt, 'epoch' | 'incarnation' | 'incarnations' | 'resumedFrom'>;
+
+/** Where new attempts of the run began, and where ranks restarted in their pods, on that axis. If several began at one place, the last is named. */
+export function restartsOf(
+  curve: Curve,
+  axis: XAxis,
+  attempts: readonly RunAttempt[] = [],
+): readonly { readonly x: number; readonly label: string }[] {
   const positions = positionsOf(curve, axis);
-  return epochStarts(curve).flatMap(({ epoch, step }) => {
+  const starts = [
+    ...epochStarts(curve).map(({ epoch, step }) => ({ step, label: `attempt ${epoch}` })),
+    ...attempts.flatMap((attempt) => restartsInPlace(curve, attempt)),
+  ].sort((one, other) => one.step - other.step);
+  const labels = new Map<number, string>();
+  for (const { step, label } of starts) {
     const x = positions?.get(step);
-    return x === undefined ? [] : [{ x, label: `attempt ${epoch}` }];
+    if (x !== undefined) labels.set(x, label);
+  }
+  return [...labels].map(([x, label]) => ({ x, label }));
+}
+
+/** The first point of each later incarnation of the attempt. None if a later attempt trained its steps again. */
+function restartsInPlace(
+  curve: Curve,
+  attempt: RunAttempt,
+): readonly { readonly step: number; readonly label: string }[] {
+  const { epoch, incarnation = 1, incarnations = [], resumedFrom } = attempt;
+  const runs = [...incarnations, { incarnation, resumedFrom }].filter((run) => run.incarnation > 1);
+  return runs.flatMap((run) => {
+    const begin = (run.resumedFrom?.step ?? 0) + 1;
+    for (const point of curve.values())
+      if (point.epoch === epoch && lastStepOf(point) >= begin)
+        return [{ step: point.step, label: `attempt ${nameOfRun(epoch, run.incarnation)}` }];
+    return [];
   });
 }
 

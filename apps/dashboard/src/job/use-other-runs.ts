@@ -2,6 +2,7 @@ import { FINAL_JOB_STATES, type Job } from '@coxswain/api-types';
 import { useQueries, type UseQueryResult } from '@tanstack/react-query';
 import { useSession } from '../session.tsx';
 import { type Curve, withPoints } from './curve.ts';
+import type { RunAttempt } from './run-series.ts';
 
 const REFRESH_MS = 10_000;
 /** As many as a wide screen has columns. */
@@ -11,6 +12,7 @@ const CURVE_POINTS = 2_000;
 interface OtherRun {
   readonly id: string;
   readonly name: string;
+  readonly attempts: readonly RunAttempt[];
   readonly curve: Curve;
 }
 
@@ -47,7 +49,9 @@ export function useOtherRuns(project: string, ids: readonly string[]): OtherRuns
 function joined(answers: readonly UseQueryResult<Answer>[]): OtherRuns {
   return {
     runs: answers.flatMap(({ data }) =>
-      data === undefined ? [] : [{ id: data.job.id, name: data.job.name, curve: data.curve }],
+      data === undefined
+        ? []
+        : [{ id: data.job.id, name: data.job.name, attempts: data.job.attempts, curve: data.curve }],
     ),
     problem: answers.find(({ error }) => error !== null)?.error?.message,
   };

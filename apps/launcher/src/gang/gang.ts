@@ -24,7 +24,7 @@ import { blockOf, variablesOfPod, variablesOfRank, withoutRank, type OwnRanks } 
 import type { RendezvousAddress } from '../engine/rendezvous.ts';
 import { LAUNCHER_ENV, type Settings } from '../program/settings.ts';
 import { StepLineReader } from '../step-lines/step-line-reader.ts';
-import type { StepLine } from '../step-lines/step-line.ts';
+import type { StepLine } from '../step-lines/printed-step.ts';
 import { trackedRun } from '../engine/tracked-run.ts';
 import {
   failedVerdict,

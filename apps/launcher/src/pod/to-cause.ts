@@ -1,7 +1,7 @@
 /** What does the launcher report about the end of its ranks? */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { formatRanks, type RankAssignment, type TerminationCause } from '@coxswain/api-types';
+import { type EngineRun, formatRanks, type RankAssignment, type TerminationCause } from '@coxswain/api-types';
 import { fitCause } from '../ending/termination.ts';
 import type { Verdict } from '../ending/verdict.ts';
 import { engineRunOf } from '../engine/engine-run.ts';
@@ -77,11 +77,16 @@ export async function workOf(
   const saveDirectory = assignment?.saveDirectory;
   const { collectives } = reporter;
   return {
-    stepsVisible: (gang?.facts?.reporting.size ?? 0) > 0 || engineRunOf(environment)?.stepLines !== undefined,
+    stepsVisible: (gang?.facts?.reporting.size ?? 0) > 0 || printsSteps(engineRunOf(environment)?.stepLines),
     savedFiles: saveDirectory !== undefined && (await mayHaveFile(join(settings.checkpointMount, saveDirectory))),
     cpuMs: Math.max(0, cpuMsOfEndedChildren() - cpuMsBefore),
     ...(collectives === undefined ? {} : { collectives }),
   };
+}
+
+/** An engine that is known to print its steps. Of other programs nobody knows whether they print any. */
+function printsSteps(stepLines: EngineRun['stepLines']): boolean {
+  return stepLines !== undefined && stepLines !== 'plain';
 }
 
 /** True as well if the storage does not answer: that proves nothing, and the pod must end. */

@@ -1,6 +1,7 @@
 import type { ReportedFact, SavedFact, UnmarkedPeriod } from '../facts/engine-facts.ts';
-import type { StepLine } from '../step-lines/step-line.ts';
+import type { StepLine } from '../step-lines/printed-step.ts';
 import type { HeartbeatReporter } from './heartbeat-reporter.ts';
+import { OwnCounts, type PrintedLine } from './own-counts.ts';
 import type { Draft } from './pending-reports.ts';
 import type { RepeatedReports } from './repeated-reports.ts';
 import type { RunMarks } from './run-marks.ts';
@@ -21,6 +22,7 @@ interface FactReporterParts {
 /** Sends each fact of a rank to the reporter that it belongs to, and reports once per incarnation what all ranks say alike. */
 export class FactReporter {
   readonly #parts: FactReporterParts;
+  readonly #ownCounts = new OwnCounts();
   #hasResumed = false;
   #hasTrained = false;
   #droppedFacts = 0;
@@ -38,6 +40,7 @@ export class FactReporter {
   begin(): void {
     this.#hasResumed = false;
     this.#hasTrained = false;
+    this.#ownCounts.begin();
   }
 
   receive(rank: number, fact: ReportedFact): void {
@@ -47,6 +50,7 @@ export class FactReporter {
         heartbeats.recordStep(rank, fact.step);
         this.#noteStep(fact.step);
         steps.receive(rank, fact);
+        this.#noteLines(this.#ownCounts.hear(fact.step));
         return;
       case 'marks':
         this.#parts.marks.receive(rank, fact, performance.now());
@@ -64,6 +68,7 @@ export class FactReporter {
         return;
       case 'heartbeat':
         heartbeats.receive(rank, fact);
+        if (fact.step !== null) this.#noteLines(this.#ownCounts.hear(fact.step));
         return;
       case 'trained':
         this.#reportTrained(rank, fact);
@@ -84,11 +89,23 @@ export class FactReporter {
 
   /** The engine printed a line about a step. */
   receiveLine(rank: number, line: StepLine): void {
-    if (line.step !== null) {
-      this.#parts.heartbeats.recordStep(rank, line.step);
-      this.#noteStep(line.step);
+    const printed = { rank, line };
+    this.#noteLines(line.isOwnCount === true ? this.#ownCounts.take(printed, performance.now()) : [printed]);
+  }
+
+  /** No more lines and facts come. */
+  flush(): void {
+    this.#noteLines(this.#ownCounts.flush());
+  }
+
+  #noteLines(lines: readonly PrintedLine[]): void {
+    for (const { rank, line } of lines) {
+      if (line.step !== null) {
+        this.#parts.heartbeats.recordStep(rank, line.step);
+        this.#noteStep(line.step);
+      }
+      this.#parts.steps.receiveLine(rank, line);
     }
-    this.#parts.steps.receiveLine(rank, line);
   }
 
   /** How long a save stopped the ranks is reported at once: while steps are reported there are no other heartbeats. */

@@ -216,6 +216,7 @@ export class Reporter {
    */
   async finishVerifications(how: LastVerifications): Promise<void> {
     this.#savedCheckpoints.hurry(how);
+    this.facts.flush();
     this.#steps.flush();
     await this.#savedCheckpoints.done();
     const untilMs = performance.now() + ACKNOWLEDGED_MS;

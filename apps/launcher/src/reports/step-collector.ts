@@ -1,6 +1,6 @@
 import type { NotFinite, StepReport } from '@coxswain/api-types';
 import type { StepFact } from '../facts/engine-facts.ts';
-import type { StepLine } from '../step-lines/step-line.ts';
+import type { StepLine } from '../step-lines/printed-step.ts';
 
 /** Steps that may wait for a slow rank before they are reported without it. */
 const MAX_OPEN_STEPS = 4;

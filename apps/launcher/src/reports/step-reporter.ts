@@ -1,7 +1,7 @@
 import type { StepReport } from '@coxswain/api-types';
 import type { StepWords } from '../engine/engine-run.ts';
 import type { StepFact } from '../facts/engine-facts.ts';
-import type { StepLine } from '../step-lines/step-line.ts';
+import type { StepLine } from '../step-lines/printed-step.ts';
 import { StepCollector } from './step-collector.ts';
 import { TrainingProgress } from './training-progress.ts';
 import { StepThrottle } from './step-throttle.ts';

@@ -1,7 +1,7 @@
 import type { StepReport } from '@coxswain/api-types';
 import type { StepFact } from '../facts/engine-facts.ts';
 import { StepCollector } from './step-collector.ts';
-import type { StepLine } from '../step-lines/step-line.ts';
+import type { StepLine } from '../step-lines/printed-step.ts';
 import { StepThrottle } from './step-throttle.ts';
 
 function aFact(step: number, more: Partial<StepFact> = {}): StepFact {

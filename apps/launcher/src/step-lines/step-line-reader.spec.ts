@@ -1,6 +1,6 @@
 import type { EngineRun } from '@coxswain/api-types';
 import { StepLineReader } from './step-line-reader.ts';
-import type { StepLine } from './step-line.ts';
+import type { StepLine } from './printed-step.ts';
 
 type Form = NonNullable<EngineRun['stepLines']>;
 

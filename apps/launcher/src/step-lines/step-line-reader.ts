@@ -1,7 +1,8 @@
 /** Finds lines of steps in what an engine prints, in bounded time however much that is. */
 import type { EngineRun } from '@coxswain/api-types';
 import { TokenBucket } from '@coxswain/units';
-import { STEP_FORMS, type StepForm, type StepLine } from './step-line.ts';
+import type { StepLine } from './printed-step.ts';
+import { STEP_FORMS, type StepForm } from './step-line.ts';
 
 /** Lines that are parsed per second and at once: engines print one per step, and the rate of reported steps is limited anyway. */
 const LINES_PER_SECOND = 100;

@@ -1,17 +1,7 @@
 /** What does an engine print of a step? Each form is that of the engine's own source. */
 import type { EngineRun, NotFinite } from '@coxswain/api-types';
-
-/** The figures of one step that an engine printed. Times are in milliseconds. */
-export interface StepLine {
-  /** Null: the engine prints none. */
-  readonly step: number | null;
-  readonly loss: number | null;
-  readonly gradNorm: number | null;
-  readonly learningRate: number | null;
-  readonly stepTimeMs: number | null;
-  /** Which of them are printed, and are no finite numbers; they are null above. */
-  readonly notFinite?: NotFinite;
-}
+import { parsePlainLine } from './plain-line.ts';
+import type { StepLine } from './printed-step.ts';
 
 /** How one engine prints a step. */
 export interface StepForm {
@@ -23,6 +13,7 @@ export interface StepForm {
 
 /** The form of each engine whose printed steps are read. */
 export const STEP_FORMS: Readonly<Record<NonNullable<EngineRun['stepLines']>, StepForm>> = {
+  plain: { needle: 'oss', parse: parsePlainLine },
   /**
    * `training_log` in megatron/training/training.py of core_v0.12 to main, by the last rank, every `--log-interval` steps. Means over those steps:
    *  [2026-11-23 18:00:00] iteration        5/     100 | consumed samples: 40 | elapsed time per iteration (ms): 118.2 | learning rate: 1.000000E-04 | global batch size: 8 | lm loss: 5.176500E+00 | loss scale: 1.0 | grad norm: 1.310 |

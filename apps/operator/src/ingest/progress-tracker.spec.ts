@@ -81,6 +81,15 @@ describe('progress', () => {
     expect(shown(tracker)).toMatchObject({ loss: 2, tokensPerSecond: 10_000 });
   });
 
+  it('keeps the last loss over steps without one, and not over one whose loss is no number', () => {
+    const tracker = new ProgressTracker();
+    tracker.recordStep(gang, { ...report, step: 10 });
+    tracker.recordStep(gang, { ...report, step: 11, loss: null });
+    expect(shown(tracker)).toMatchObject({ step: 11, loss: 2 });
+    tracker.recordStep(gang, { ...report, step: 12, loss: null, notFinite: { loss: 'NaN' } });
+    expect(shown(tracker)).not.toHaveProperty('loss');
+  });
+
   it('tells what of its time was in steps, of those that were not told as of the one that was', () => {
     const tracker = new ProgressTracker();
     const step = (at: number, number: number): void => {

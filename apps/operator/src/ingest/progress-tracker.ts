@@ -1,10 +1,10 @@
-import { paceAfter, type StepPace } from '@coxswain/api-types';
+import { paceAfter, type StepPace, type StepReport } from '@coxswain/api-types';
 import type { ObservedProgress } from '@coxswain/lifecycle';
 import type { Gang } from './rendezvous.ts';
 import type { NewStepFrame } from './series-ring.ts';
 
 /** The fields of a step that progress needs; `stepTimeMs` is that of the slowest rank. */
-type Step = Pick<NewStepFrame, 'at' | 'step' | 'loss' | 'tokens' | 'stepTimeMs'>;
+type Step = Pick<NewStepFrame, 'at' | 'step' | 'loss' | 'tokens' | 'stepTimeMs'> & Pick<StepReport, 'notFinite'>;
 
 /** Progress of a job's attempt as its ranks reported it. */
 export interface StepsSoFar extends Gang {
@@ -41,8 +41,8 @@ export class ProgressTracker {
   recordStep(gang: Ranks, reported: Step): boolean {
     const entry = this.#entryOf(gang);
     if (entry === undefined || reported.step < entry.step) return false;
-    // Several pods report the same step; only one of them may know loss and tokens.
-    entry.loss = reported.loss ?? (reported.step === entry.step ? entry.loss : undefined);
+    // Several pods report the same step, of which one may know loss and tokens; and many programs print the loss of every tenth step.
+    entry.loss = reported.loss ?? (reported.notFinite?.loss === undefined ? entry.loss : undefined);
     entry.tokens = reported.tokens ?? entry.tokens;
     if (reported.step > entry.step) {
       this.#time(entry, reported);

@@ -283,12 +283,12 @@ export class ReportSession {
     }
     const { jobUid, namespace, jobName, epoch } = pod;
     const stepTimeMs = report.ranks.reduce((slowest, rank) => Math.max(slowest, rank.stepTimeMs), 0);
-    const { notFinite: _, ...point } = report;
+    const { notFinite, ...point } = report;
     const step = { at, jobUid, namespace, jobName, epoch, stepTimeMs, ...point };
     series.append(step);
     health.step(pod, report);
     this.#context.count('step');
-    if (progress.recordStep(pod, step)) ports.onNews(pod, 'progress');
+    if (progress.recordStep(pod, { ...step, ...(notFinite && { notFinite }) })) ports.onNews(pod, 'progress');
   }
 
   /** Leaves a gap in the series for steps that were not received. */

@@ -117,6 +117,8 @@ class Listener:
         groups = optimizer.param_groups
         # DeepSpeed puts one group after the other into the same optimizer.
         key = (id(optimizer), id(groups[0]) if groups else 0)
+        if self._step is None and self._first_step == 1:
+            self._count = StepCount(_steps_of(optimizer) or 1)
         step = self._count.called(key)
         if step is None:
             return
@@ -134,31 +136,26 @@ class Listener:
             self._tell_resumed(reporter, optimizer)
             reporter.heartbeat(step=step)
         else:
-            self._tell_step(reporter, step, now - before)
+            self._tell_step(reporter, step, now - before, _rate_of(groups))
         self._see_group()
         if not self._looked and self._calls >= (LOOK_AT_STEP if self._is_in_group() else LOOK_ALONE_AT_STEP):
             self._look(reporter)
         if self._parts is not None and before is not None:
             self._parts.begin(step)
 
-    def _tell_step(self, reporter, step, seconds):
+    def _tell_step(self, reporter, step, seconds, rate):
         parts = None
         try:
             parts = self._parts.ended(seconds) if self._parts is not None else None
         finally:
-            reporter.step(step=step, rank=self._rank, step_time_ms=seconds * 1e3, tokens=None, timings_ms=parts)
+            reporter.step(
+                step=step, rank=self._rank, step_time_ms=seconds * 1e3, tokens=None, learning_rate=rate, timings_ms=parts
+            )
 
     def _tell_resumed(self, reporter, optimizer):
-        """Adam counts its steps in its state: one that has just done the step after the checkpoint's has loaded that state."""
-        if self._first_step == 1:
-            return
-        for state in optimizer.state.values():
-            count = state.get('step') if isinstance(state, dict) else None
-            # Of a count on an accelerator nobody knows without waiting for it.
-            is_here = isinstance(count, (int, float)) or getattr(getattr(count, 'device', None), 'type', '') == 'cpu'
-            if is_here and int(count) == self._first_step:
-                reporter.resumed(self._first_step - 1, late=True)
-            return
+        """One that has just done the step after the checkpoint's has loaded that state."""
+        if self._first_step > 1 and _steps_of(optimizer) == self._first_step:
+            reporter.resumed(self._first_step - 1, late=True)
 
     def _look(self, reporter):
         self._looked = True
@@ -256,6 +253,24 @@ class Listener:
             self._reporter.close(LAST_WORD_SECONDS)
         except Exception:
             self.faults += 1
+
+
+def _steps_of(optimizer):
+    """Adam counts its steps in its state, so a program that has loaded a save of its own goes on there. None where there is no count, or it is on an
+    accelerator, which would have to be waited for."""
+    for state in optimizer.state.values():
+        count = state.get('step') if isinstance(state, dict) else None
+        is_here = isinstance(count, (int, float)) or getattr(getattr(count, 'device', None), 'type', '') == 'cpu'
+        return int(count) if is_here else None
+    return None
+
+
+def _rate_of(groups):
+    """The learning rate of the first group: schedulers set it after this. None where it is on an accelerator, which would have to be waited for."""
+    rate = groups[0].get('lr') if groups else None
+    if getattr(getattr(rate, 'device', None), 'type', '') == 'cpu' and rate.numel() == 1:
+        return float(rate)
+    return float(rate) if isinstance(rate, (int, float)) else None
 
 
 def _leave_uncompiled(code):

@@ -106,6 +106,7 @@ export function aStepPoint(overrides: Partial<StepPoint> = {}): StepPoint {
     tokensPerSecond: 102_400,
     stepTimeMs: 10,
     gradNorm: null,
+    learningRate: null,
     at: AT,
     bucket: null,
     ...overrides,

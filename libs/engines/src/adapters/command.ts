@@ -5,7 +5,7 @@ import { userEnvironment } from './user-environment.ts';
 
 /** `command`: the program as given. It reads directories from the COXSWAIN_ variables of its rank. */
 export function renderCommand(spec: EffectiveSpec): Rendering {
-  const { command, args, stepLines, checkpointFormat } = spec.engine;
+  const { command, args, stepLines = 'plain', checkpointFormat } = spec.engine;
   if (command === undefined) {
     return refused({
       rule: 'command-needs-a-program',
@@ -18,7 +18,7 @@ export function renderCommand(spec: EffectiveSpec): Rendering {
   if (beyond !== undefined) return refused(beyond);
   return {
     ...plainly([...command, ...(args ?? [])].map(literally), userEnvironment(spec)),
-    ...(stepLines === undefined ? {} : { stepLines }),
+    stepLines,
     ...(checkpointFormat === undefined ? {} : { checkpoints: checkpointFormat }),
   };
 }

@@ -24,7 +24,7 @@ export function renderCustom(spec: EffectiveSpec): Rendering {
     env: userEnvironment(spec),
     ports: [],
     ...(hostMemory === undefined ? {} : { hostMemoryGibPerGpu: hostMemory }),
-    ...(engine.stepLines === undefined ? {} : { stepLines: engine.stepLines }),
+    stepLines: engine.stepLines ?? 'plain',
     ...(engine.checkpointFormat === undefined ? {} : { checkpoints: engine.checkpointFormat }),
     notes: jobFileFields(spec, script.mentioned),
   };
