@@ -91,6 +91,7 @@ async function start(options: QuickstartOptions, progress: Progress): Promise<Co
   const system = await progress.step('PostgreSQL, Kubernetes with four local nodes, operator, API', (note) =>
     startSystem({
       say: note,
+      codeBucket: 'local',
       ...(options.chaos ? { operatorEnvironment: CHAOS_ENVIRONMENT } : {}),
       ...(options.port === 0 ? {} : { apiPort: options.port }),
       ...(options.directory === undefined ? {} : { directory: resolve(options.directory) }),

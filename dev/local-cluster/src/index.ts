@@ -46,6 +46,7 @@ export { basePythons, CLIENT_PACKAGE, clientPython } from './programs/client-pyt
 export { installChart, SYSTEM_NAMESPACE } from './system/chart.ts';
 export { findRank, killRank } from './system/kill-rank.ts';
 export { loseNodes } from './system/lose-nodes.ts';
+export { startLocalBucket } from './system/local-bucket.ts';
 export { LOCAL_IMAGES } from './system/local-images.ts';
 export { listPodProcesses, SANDBOX_PID_FILE } from './system/pod-processes.ts';
 export { startSystem, type CoxswainSystem } from './system/system.ts';

@@ -13,6 +13,7 @@ import { applyObjects, pathOf, type KubeObject } from '../kubernetes/apply.ts';
 import { claimObjects } from './claim-objects.ts';
 import { makeDatabaseRoles } from './database-roles.ts';
 import { installChart, namespaceObject, SYSTEM_NAMESPACE } from './chart.ts';
+import { type LocalBucket, startLocalBucket } from './local-bucket.ts';
 import { LOCAL_IMAGES, writeImagesFile } from './local-images.ts';
 
 const ROOT = join(import.meta.dirname, '../../../..');
@@ -34,8 +35,8 @@ export interface SystemOptions {
   readonly shortLeases?: boolean;
   /** Settings of the operators beyond what they need here. */
   readonly operatorEnvironment?: Readonly<Record<string, string>>;
-  /** Where API and operators keep archives of code; nowhere unless given. */
-  readonly codeBucket?: CodeBucket;
+  /** Where API and operators keep archives of code; local: in a folder of this machine; nowhere unless given. */
+  readonly codeBucket?: CodeBucket | 'local';
   /** Run the queue worker as a process of its own, so that it can be killed alone. */
   readonly separateWorker?: boolean;
   /** Where operators find the API server; its own address unless given. Asked once, when it is up. */
@@ -122,6 +123,7 @@ class LocalSystem implements CoxswainSystem {
   #apiPort = 0;
   #apiEnvironment: Readonly<Record<string, string>> = {};
   readonly #operatorEnvironments: Readonly<Record<string, string>>[] = [];
+  #localBucket: LocalBucket | undefined;
   #claims = 0;
   #isStopping = false;
 
@@ -160,6 +162,7 @@ class LocalSystem implements CoxswainSystem {
 
   async #configure(): Promise<void> {
     const replicas = this.#options.operators ?? 1;
+    const code = codeEnvironment(await this.#codeBucket());
     const ports = await Promise.all(Array.from({ length: replicas * 2 }, () => freePort()));
     const reportUrls = ports.slice(0, replicas).map((port) => `https://127.0.0.1:${port}`);
     const apiserverUrl = await this.#options.apiServerOfOperators?.(this.plane);
@@ -188,7 +191,7 @@ class LocalSystem implements CoxswainSystem {
               COXSWAIN_LEASE_RETRY_PERIOD_MS: '400',
             }
           : {}),
-        ...codeEnvironment(this.#options.codeBucket),
+        ...code,
         ...this.#options.operatorEnvironment,
       });
     });
@@ -212,8 +215,15 @@ class LocalSystem implements CoxswainSystem {
         audience: REPORT_TOKEN_AUDIENCE,
       }),
       COXSWAIN_BOOTSTRAP_TOKEN_FILE: join(this.#runDirectory.data, 'admin-token'),
-      ...codeEnvironment(this.#options.codeBucket),
+      ...code,
     };
+  }
+
+  async #codeBucket(): Promise<CodeBucket | undefined> {
+    const { codeBucket } = this.#options;
+    if (codeBucket !== 'local') return codeBucket;
+    this.#localBucket = await startLocalBucket(join(this.#runDirectory.data, 'code'));
+    return this.#localBucket.code;
   }
 
   /** Its name is kept with the data, so that a kept cluster finds its rows again. */
@@ -361,7 +371,7 @@ class LocalSystem implements CoxswainSystem {
       ...this.operators.map((operator) => operator.process.stop({ graceMs })),
     ]);
     await Promise.allSettled([this.nodes?.stop({ graceMs })]);
-    await Promise.allSettled([this.plane?.stop(options), this.postgres?.stop(options)]);
+    await Promise.allSettled([this.plane?.stop(options), this.postgres?.stop(options), this.#localBucket?.stop()]);
     if (this.#options.directory === undefined) this.postgres?.removeData();
     this.#runDirectory.remove(options);
   }
