@@ -88,10 +88,23 @@ def submit(
     name: str | None = None,
     gpus: int | None = None,
     labels: Mapping[str, str] | None = None,
+    checkpoints: str | None = None,
+    data: str | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Job:
     """See Client.submit."""
     return _connected().submit(
-        job, workdir=workdir, args=args, image=image, model=model, name=name, gpus=gpus, labels=labels
+        job,
+        workdir=workdir,
+        args=args,
+        image=image,
+        model=model,
+        name=name,
+        gpus=gpus,
+        labels=labels,
+        checkpoints=checkpoints,
+        data=data,
+        environment=environment,
     )
 
 

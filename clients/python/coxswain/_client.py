@@ -97,6 +97,9 @@ class Client:
         name: str | None = None,
         gpus: int | None = None,
         labels: Mapping[str, str] | None = None,
+        checkpoints: str | None = None,
+        data: str | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> Job:
         """Submits a job: a job file, its content, what `command_job()` returns, a program (`train.py`), or a function.
 
@@ -105,11 +108,23 @@ class Client:
         a program, or keyword arguments of a function. image, model: of a program or a function; an image with its libraries,
         and the name of a preset that the planner knows. A function is shipped as its source, so it must not use anything from
         outside but modules.
+        checkpoints, data: of a program or a function, `CLAIM` or `CLAIM/PATH`: at /coxswain/checkpoints, which every restart
+        finds again, and at /coxswain/data. environment: variables of a program or a function; not for secrets.
         gpus: of a program or a function the ranks, 1 if absent; of a job file instead of its layout, and the planner chooses
         one for that number. After a broken connection the request is sent again, and creates one job.
         """
         body, archive = submission(
-            job, workdir=workdir, args=args, image=image, model=model, name=name, gpus=gpus, labels=labels
+            job,
+            workdir=workdir,
+            args=args,
+            image=image,
+            model=model,
+            name=name,
+            gpus=gpus,
+            labels=labels,
+            checkpoints=checkpoints,
+            data=data,
+            environment=environment,
         )
         return Job(self, self.project, self.run(create(self.project, body, archive)))
 
@@ -286,10 +301,23 @@ class AsyncClient:
         name: str | None = None,
         gpus: int | None = None,
         labels: Mapping[str, str] | None = None,
+        checkpoints: str | None = None,
+        data: str | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> AsyncJob:
         """As Client.submit."""
         body, archive = submission(
-            job, workdir=workdir, args=args, image=image, model=model, name=name, gpus=gpus, labels=labels
+            job,
+            workdir=workdir,
+            args=args,
+            image=image,
+            model=model,
+            name=name,
+            gpus=gpus,
+            labels=labels,
+            checkpoints=checkpoints,
+            data=data,
+            environment=environment,
         )
         project = await self.project()
         return AsyncJob(self, project, await self.run(create(project, body, archive)))

@@ -73,6 +73,7 @@ def command_job(
     gpus: int,
     name: str,
     checkpoints: str | None = None,
+    data: str | None = None,
     environment: Mapping[str, str] | None = None,
     max_restarts: int = 3,
 ) -> types.JobCreateInput:
@@ -80,7 +81,8 @@ def command_job(
 
     command: what one rank runs. Coxswain starts the program once per GPU with RANK, WORLD_SIZE, MASTER_ADDR and the like
     set, so it must not start `torchrun`.
-    checkpoints: `CLAIM` or `CLAIM/PATH`; COXSWAIN_SAVE_DIR is its directory in the pod.
+    checkpoints, data: `CLAIM` or `CLAIM/PATH`. In the pod the claims are at /coxswain/checkpoints and /coxswain/data, which is
+    read-only. COXSWAIN_SAVE_DIR is a directory below the former, new at each start.
     """
     if isinstance(command, str):
         raise TypeError('command is a list of words, such as ["python3", "train.py"]')
@@ -95,6 +97,9 @@ def command_job(
     if checkpoints is not None:
         claim, _, path = checkpoints.partition("/")
         spec["checkpoint"] = {"claimName": claim, **({"path": path} if path else {})}
+    if data is not None:
+        claim, _, path = data.partition("/")
+        spec["data"] = {"claimName": claim, "path": path}
     return cast("types.JobCreateInput", {"name": name, "spec": spec})
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from . import operations
 from ._errors import JobFileError
@@ -18,6 +19,23 @@ if TYPE_CHECKING:
     from ._flows import Flow
 
 
+#: The API takes 63 characters.
+_LONGEST_NAME = 50
+
+
+class _Options(NamedTuple):
+    """Of a program or a function; a job file has them in itself."""
+
+    image: str | None
+    model: str | None
+    checkpoints: str | None
+    data: str | None
+    environment: Mapping[str, str] | None
+
+    def given(self) -> list[str]:
+        return [name for name, value in self._asdict().items() if value is not None]
+
+
 def submission(
     job: str | os.PathLike[str] | Mapping[str, Any] | Callable[..., Any],
     *,
@@ -28,21 +46,27 @@ def submission(
     name: str | None = None,
     gpus: int | None = None,
     labels: Mapping[str, str] | None = None,
+    checkpoints: str | None = None,
+    data: str | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> tuple[types.JobCreateInput, Archive | None]:
     """The body of the job, and its code. See Client.submit."""
+    options = _Options(image, model, checkpoints, data, environment)
     if callable(job):
         if isinstance(args, list):
             raise JobFileError("args of a function are a dict of its keyword arguments.")
         archive = pack(workdir, {FUNCTION_FILE: function_source(job, args or {})})
-        return _program(["python3", FUNCTION_FILE], job.__name__, image, model, name, gpus, labels), archive
+        return _program(["python3", FUNCTION_FILE], job.__name__, options, name, gpus, labels), archive
     if not isinstance(job, Mapping) and os.fspath(job).endswith(".py"):
         if isinstance(args, Mapping):
             raise JobFileError('args of a program are a list of words, such as ["--lr", "1e-4"].')
         program, directory = _program_in(Path(job), workdir)
         command = ["python3", program, *(args or [])]
-        return _program(command, Path(program).stem, image, model, name, gpus, labels), pack(directory)
-    if args is not None or image is not None or model is not None:
-        raise JobFileError("args, image and model are for a program (.py) or a function; a job file has them in itself.")
+        return _program(command, Path(program).stem, options, name, gpus, labels), pack(directory)
+    given = [*([] if args is None else ["args"]), *options.given()]
+    if given:
+        verb = "is" if len(given) == 1 else "are"
+        raise JobFileError(f"{', '.join(given)} {verb} for a program (.py) or a function; a job file has that in itself.")
     body = job_body(job, name=name, gpus=gpus, labels=labels)
     return body, None if workdir is None else pack(workdir)
 
@@ -59,6 +83,11 @@ def create(project: str, body: types.JobCreateInput, archive: Archive | None) ->
 def _with_code(body: types.JobCreateInput, archive: Archive) -> types.JobCreateInput:
     spec = {**body["spec"], "code": {"sha256": archive.sha256}}
     return cast("types.JobCreateInput", {**body, "spec": spec})
+
+
+def _new_name(called: str) -> str:
+    """Another one at each call: a program is edited and submitted again while its last job still has the name."""
+    return f"{called.replace('_', '-').lower()[:_LONGEST_NAME]}-{secrets.token_hex(2)}"
 
 
 def _program_in(program: Path, workdir: str | os.PathLike[str] | None) -> tuple[str, Path]:
@@ -92,14 +121,21 @@ def _is_of_a_repository(directory: Path) -> bool:
 def _program(
     command: list[str],
     called: str,
-    image: str | None,
-    model: str | None,
+    options: _Options,
     name: str | None,
     gpus: int | None,
     labels: Mapping[str, str] | None,
 ) -> types.JobCreateInput:
-    if image is None:
+    if options.image is None:
         raise JobFileError('image= is missing: an image with the libraries of the program, such as "pytorch/pytorch:2.9.1".')
-    job = command_job(command, image=image, gpus=gpus or 1, name=name or called.replace("_", "-").lower())
-    spec = {**job["spec"], **({} if model is None else {"model": {"preset": model}})}
+    job = command_job(
+        command,
+        image=options.image,
+        gpus=gpus or 1,
+        name=name or _new_name(called),
+        checkpoints=options.checkpoints,
+        data=options.data,
+        environment=options.environment,
+    )
+    spec = {**job["spec"], **({} if options.model is None else {"model": {"preset": options.model}})}
     return cast("types.JobCreateInput", {**job, "spec": spec, **({"labels": dict(labels)} if labels else {})})

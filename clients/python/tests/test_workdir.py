@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -184,10 +185,21 @@ def test_a_program_is_run_in_its_directory(tmp_path: Path, server: Server, a_job
     (tmp_path / "src/train_it.py").write_text("print(1)")
     server.answers = [ABSENT, {}, a_job()]
     server.client().submit(
-        "src/train_it.py", workdir=tmp_path, args=["--lr", "1e-4"], image="a/b:1", gpus=16, model="llama-3.1-8b"
+        "src/train_it.py",
+        workdir=tmp_path,
+        args=["--lr", "1e-4"],
+        image="a/b:1",
+        gpus=16,
+        model="llama-3.1-8b",
+        checkpoints="saves/mine",
+        data="corpus",
+        environment={"WANDB_PROJECT": "mine"},
     )
     body = json.loads(server.asked[-1].content)
-    assert body["name"] == "train-it"
+    assert re.fullmatch("train-it-[0-9a-f]{4}", body["name"])
+    assert body["spec"]["checkpoint"] == {"claimName": "saves", "path": "mine"}
+    assert body["spec"]["data"] == {"claimName": "corpus", "path": ""}
+    assert body["spec"]["engine"]["env"] == [{"name": "WANDB_PROJECT", "value": "mine"}]
     assert body["spec"]["engine"]["command"] == ["python3", "src/train_it.py", "--lr", "1e-4"]
     assert body["spec"]["layout"] == {"dataParallelDegree": 16}
     assert body["spec"]["model"] == {"preset": "llama-3.1-8b"}
@@ -199,9 +211,10 @@ def test_a_program_is_run_in_its_directory(tmp_path: Path, server: Server, a_job
         ("none.py", {"image": "i"}, "none.py is no file"),
         ("train.py", {}, "image= is missing"),
         ("train.py", {"image": "i", "args": {"lr": 1}}, "args of a program are a list"),
-        ({"name": "a", "spec": SPEC}, {"image": "i"}, "a job file has them in itself"),
+        ({"name": "a", "spec": SPEC}, {"image": "i"}, "^image is for a program"),
+        ({"name": "a", "spec": SPEC}, {"args": ["a"], "checkpoints": "c"}, "^args, checkpoints are for a program"),
     ],
-    ids=["no file", "no image", "arguments of a function", "an image beside a job file"],
+    ids=["no file", "no image", "arguments of a function", "an image beside a job file", "a claim beside a job file"],
 )
 def test_a_submission_that_cannot_be_is_refused(
     tmp_path: Path, server: Server, job: Any, options: dict[str, Any], sentence: str
@@ -270,7 +283,8 @@ def test_a_function_is_submitted_as_a_program(server: Server, a_job: AJob) -> No
     server.client().submit(train, args={"lr": 1.0}, image="a/b:1", gpus=2)
     assert names(server.asked[1].content) == ["coxswain_function.py"]
     body = json.loads(server.asked[-1].content)
-    assert (body["name"], body["spec"]["engine"]["command"]) == ("train", ["python3", "coxswain_function.py"])
+    assert re.fullmatch("train-[0-9a-f]{4}", body["name"])
+    assert body["spec"]["engine"]["command"] == ["python3", "coxswain_function.py"]
 
 
 def closure() -> Callable[[], int]:
