@@ -330,6 +330,12 @@ describe('reading', () => {
       /No jobs\. `coxswain submit/,
     ],
     [
+      'an empty list with a filter says so',
+      ['jobs', '--state', 'Running'],
+      { ...ME, [`GET ${JOBS}?state=Running&pageSize=100`]: { json: { items: [] } } },
+      /No job matches\./,
+    ],
+    [
       'get shows who chose the layout, and the predicted beside the measured step time',
       ['get', 'tiny-gpt'],
       { ...ME, [`GET ${JOBS}`]: { json: { items: [aPlannedJob()] } } },
@@ -987,6 +993,7 @@ describe('what goes wrong is said in a sentence', () => {
       /who are you/,
     ],
     ['a page that is not the API', ['list'], { 'GET /v1/whoami': { text: '<html>' } }, /Is it a Coxswain API/],
+    ['a command of Slurm', ['sbatch', 'train.sbatch'], {}, /no command "sbatch"\. Instead: coxswain import FILE/],
     ['an unknown command', ['frobnicate'], {}, /unknown command 'frobnicate'[\s\S]*--help/],
     ['a rank that is no number', ['logs', 'tiny-gpt', '--rank', 'first'], {}, /"first" is not a whole number/],
     ['an output that there is not', ['list', '-o', 'xml'], {}, /Allowed choices are table, json, yaml/],

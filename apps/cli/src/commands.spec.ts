@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { COMMAND_GROUPS, firstWord, loadCommands } from './commands.ts';
+import { FAMILIAR_WORDS, insteadOf } from './familiar-words.ts';
 import type { Session } from './session/session.ts';
 
 const modules = COMMAND_GROUPS.flatMap((group) => group.modules);
@@ -18,6 +19,13 @@ it.each(modules.map((module) => [module.names.join(', '), module] as const))(
     );
   },
 );
+
+it('words of other systems are no commands, and name commands that exist', () => {
+  const names = modules.flatMap((module) => module.names);
+  expect(FAMILIAR_WORDS.filter((word) => names.includes(word))).toEqual([]);
+  const named = FAMILIAR_WORDS.flatMap((word) => [...(insteadOf(word) ?? '').matchAll(/coxswain (\w+)/g)]);
+  expect(named.map(([, name = '']) => name).filter((name) => !names.includes(name))).toEqual([]);
+});
 
 it.each<[string, string | undefined, number]>([
   ['a known command loads its module alone', 'queue', 1],

@@ -7,6 +7,7 @@ import { CliError } from './cli-error.ts';
 import { terminalAsker } from './session/asker.ts';
 import { type CommandAdder, firstWord, loadCommands } from './commands.ts';
 import { addCompletionCommand } from './completion/completion-command.ts';
+import { insteadOf } from './familiar-words.ts';
 import type { CliContext, Session } from './session/session.ts';
 import { OUTPUT_FORMATS, render, type OutputFormat } from './output/output.ts';
 import { COLOR_CHOICES, type ColorChoice, hasColor, paint, withColors } from './output/paint.ts';
@@ -32,7 +33,11 @@ export async function main(argv: readonly string[], processOrTest: CliContext = 
   const program = options(new Command(processOrTest.programName ?? 'coxswain'));
   const context = printingSafeText(processOrTest, () => program.opts<Globals>().color);
   try {
-    const addCommands = await loadCommands(firstWord(argv, optionsWithValue(program)));
+    const word = firstWord(argv, optionsWithValue(program));
+    const instead = insteadOf(word);
+    if (word !== undefined && instead !== undefined)
+      throw new CliError(`There is no command "${word}". Instead: ${instead}. coxswain --help lists all commands.`);
+    const addCommands = await loadCommands(word);
     complete(program, { context, addCommands, setExitCode: (code) => (exitCode = code) });
     await program.parseAsync([...argv], { from: 'user' });
     return exitCode;
@@ -73,7 +78,7 @@ function printingSafeText(context: CliContext, choice: () => ColorChoice): CliCo
 }
 
 const HELP_FOOTER = `
-Flags go before COXSWAIN_* variables, those before the configuration file, and that before coxswain login:
+An option takes precedence over a COXSWAIN_* variable, that over the configuration file, and that over coxswain login. The file:
   server: https://coxswain.example.com
   tokenFile: /home/me/.coxswain-token
 

@@ -207,6 +207,11 @@ describe('a file', () => {
     ['of Helm', 'a: {{ .Values.x }}\n', /helm template CHART/],
     ['of Helm in quotes', 'kind: JobSet\nname: "{{ .Release.Name }}"\n', /helm template CHART/],
     ['of Docker Compose', 'services: { a: { image: b } }\n', /Recognised: .*batch script of Slurm/],
+    [
+      'of a program in Python',
+      '"""Trains. --lr 1"""\nimport argparse, os\nfrom torch import nn\n',
+      /program in Python[^]*coxswain init --engine command/,
+    ],
     ['of TOML that is not known', '[project]\nname = "x"\n', /TOML that is not known\. Recognised/],
     ['that is a list', '- a\n', /Recognised/],
     [

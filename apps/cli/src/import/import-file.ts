@@ -7,6 +7,7 @@ import type { ImportedJob } from '../job-import/imported-job.ts';
 import type { LaunchOptions } from '../job-import/launched-job.ts';
 import type { ReportLine } from '../job-import/import-report.ts';
 import { importBatchScript, isBatchScript } from '../job-import/sbatch.ts';
+import { isPython, PYTHON_INSTEAD } from '../files/kind-of-text.ts';
 import { EXPORTED_JOB } from './exported-job.ts';
 import { jobOfExport } from './job-of-export.ts';
 
@@ -43,6 +44,7 @@ function importOther(text: string, options: LaunchOptions): ImportedJob {
     throw new ImportError(
       `It is a script that starts no ranks by a launcher that is known. Give the line that starts them to --torchrun. Recognised: ${RECOGNISED}.`,
     );
+  if (isPython(text)) throw new ImportError(`It is a program in Python, not a job. ${PYTHON_INSTEAD}`);
   if (isToml(text)) return configured(tomlSettings(text), options);
   const documents = documentsOf(text);
   const [document] = documents;

@@ -26,6 +26,21 @@ interface Row {
 
 const SCRIPTS: readonly (readonly [title: string, text: string, expected: Row])[] = [
   [
+    'a directory of the nodes with the name of a user in it is named, because its files are lost with the pod',
+    slurm(16, 'srun torchrun --nproc_per_node 8 train.py --out /scratch/$USER/runs/$SLURM_JOB_ID'),
+    { line: /\/scratch\/\$USER \|.*lost with its pod.*PersistentVolumeClaim/ },
+  ],
+  [
+    'a script of the submit directory is shipped with the job',
+    slurm(2, 'cd $SLURM_SUBMIT_DIR', 'srun torchrun --nproc_per_node 8 train.py'),
+    { line: /train\.py \|.*--workdir DIRECTORY[^]*cd \$SLURM_SUBMIT_DIR \|.*--workdir ships/ },
+  ],
+  [
+    'mail is sent by a webhook',
+    slurm(2, '#SBATCH --mail-type=END', 'srun torchrun train.py'),
+    { line: /webhooks add mailto:/ },
+  ],
+  [
     'a sum with an unknown part stays one word',
     slurm(
       1,

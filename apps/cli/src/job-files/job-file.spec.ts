@@ -20,6 +20,21 @@ function problemsOf(text: string): string {
   return 'accepted';
 }
 
+it.each([
+  [
+    'a program in Python',
+    'import torch\nprint(1)\n',
+    /^job\.yaml is a program in Python.* coxswain init --engine command/,
+  ],
+  [
+    'a batch script',
+    '#!/bin/bash\n#SBATCH --nodes=2\nsrun torchrun a.py\n',
+    /^job\.yaml is a script.* coxswain import job\.yaml/,
+  ],
+])('%s in the place of a job file is named as such', (_what, text, want) => {
+  expect(problemsOf(text)).toMatch(want);
+});
+
 describe('a job file with typos', () => {
   it.each<[string, object, string]>([
     ['none', {}, 'accepted'],

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { CliError } from '../cli-error.ts';
 import { fileError } from '../files/file-error.ts';
+import { isPython, PYTHON_INSTEAD } from '../files/kind-of-text.ts';
 import { withEngineFile } from '../files/engine-file.ts';
 
 /** What goes before the file. */
@@ -34,6 +35,7 @@ export function readJobFile(path: string, overrides: JobOverrides = {}): JobCrea
 
 /** The job in a text; error messages name it by `source`. */
 export function parseJob(text: string, options: JobOverrides & { readonly source: string }): JobCreate {
+  refusePrograms(text, options.source);
   const [document, ...more] = parseAllDocuments(text);
   if (more.length > 0)
     throw new CliError(`${options.source} holds ${more.length + 1} documents; submit one job at a time.`);
@@ -57,6 +59,15 @@ export function parseJob(text: string, options: JobOverrides & { readonly source
     { ...job, spec: { ...spec, engine: withEngineFile(spec.engine, options.engineFile) } },
     options.source,
   );
+}
+
+/** Errors of YAML would say nothing about a script or a program. */
+function refusePrograms(text: string, source: string): void {
+  if (isPython(text)) throw new CliError(`${source} is a program in Python, not a job. ${PYTHON_INSTEAD}`);
+  if (text.startsWith('#!'))
+    throw new CliError(
+      `${source} is a script, not a job. coxswain import ${source} --out job.yaml makes a job of a batch script of Slurm, or of a script around torchrun.`,
+    );
 }
 
 /** The spec with these fields; nothing if there are none, because the file may have no spec. */

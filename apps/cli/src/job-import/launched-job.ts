@@ -125,7 +125,7 @@ function scriptLines({ image }: RankProgram, words: readonly string[]): readonly
       from: script,
       to: 'engine.command',
       why: 'no container image is named beside it, so it lay on the nodes; a pod looks for it in the working directory of its image',
-      todo: `see that the image has ${script} there, with what it imports`,
+      todo: `ship its directory with the job (coxswain submit -f job.yaml --workdir DIRECTORY), or see that the image has ${script} there, with what it imports`,
     },
   ];
 }

@@ -19,7 +19,8 @@ export function nodePathLines(
   const texts = [...words, ...env.map(({ value }) => value)].flatMap((text) => text.split(/[\s=,:"']+/));
   const directories = new Set(
     texts.flatMap((text) => {
-      const [directory] = /^\/[\w.-]+\/[\w.-]+/.exec(text) ?? [];
+      // A variable of the old system may stand in it: /scratch/$USER.
+      const [directory] = /^\/[\w.-]+\/[\w.${}-]+/.exec(text) ?? [];
       return directory === undefined || OF_AN_IMAGE.test(text) ? [] : [directory];
     }),
   );

@@ -38,6 +38,7 @@ const SHORT: Readonly<Record<string, string>> = {
   '-D': 'chdir',
 };
 const PLACED = 'Coxswain chooses the nodes of a gang itself, by NVLink domain and network';
+const MAILED = 'projects get mail by a webhook: coxswain webhooks add mailto:ADDRESS --event job.ended';
 const FATES: Readonly<Record<string, { readonly why: string; readonly todo?: string }>> = {
   time: { why: 'a limit of the time is from a minute to a year', todo: 'set spec.maxRuntimeSeconds' },
   partition: {
@@ -73,6 +74,8 @@ const FATES: Readonly<Record<string, { readonly why: string; readonly todo?: str
     why: 'a job does not wait for another one',
     todo: 'submit it when the other is complete; spec.resumeFrom continues from its checkpoint',
   },
+  'mail-type': { why: MAILED },
+  'mail-user': { why: MAILED },
   comment: { why: 'a job has labels, and no comment' },
 };
 

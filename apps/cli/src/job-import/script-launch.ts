@@ -172,7 +172,10 @@ function noteOf({ words, hereDocument, joinedBy }: ScriptCommand): readonly Prog
         todo: 'put the file into the image or into a claim, and correct its path in engine.command',
       },
     ];
-  if (base === 'cd') return [{ from, why: 'a shell goes there first; a job has no word for it' }];
+  if (base === 'cd')
+    return [
+      { from, why: 'ranks start in the directory that coxswain submit --workdir ships, or else in that of the image' },
+    ];
   if (joinedBy === '|' || joinedBy === '(' || WITHOUT_EFFECT.test(base) || base === '') return [];
   if (base === 'ulimit') return [{ from, why: 'pods have the limits of their node’s container runtime' }];
   const isOfImage = OF_THE_IMAGE.test(base);

@@ -114,7 +114,7 @@ function claimsOfJob(
     report.taken(saved.volume, `checkpoint.claimName ${saved.claimName}`);
     report.changed(saved.mount, 'checkpoint.path', {
       why: `what is saved is at ${place(saved, POD_PATHS.checkpoints)}; ${renamed(saved)}`,
-      todo: 'have the program save into COXSWAIN_SAVE_DIR and report it (engines/agent/README.md), and Coxswain resumes from there; else the program itself has to find its newest save',
+      todo: 'see that the program loads its newest save when it starts, because a restart runs the same command; for saves that Coxswain verifies and resumes from, see docs/tasks/run-a-program-of-yours.md',
     });
   }
   return {

@@ -56,11 +56,16 @@ export interface TableOptions {
   readonly now: Date;
   /** Undefined: as wide as it needs. */
   readonly widthColumns: number | undefined;
+  /** Only some jobs were asked for. */
+  readonly isFiltered?: boolean;
 }
 
 /** One line per job, never wider than the terminal: drops the columns of lowest worth first, then cuts the summary. */
-export function jobTable(jobs: readonly JobSummary[], { now, widthColumns }: TableOptions): string {
-  if (jobs.length === 0) return 'No jobs. `coxswain submit -f FILE` makes one; examples/jobs holds some to start from.';
+export function jobTable(jobs: readonly JobSummary[], { now, widthColumns, isFiltered = false }: TableOptions): string {
+  if (jobs.length === 0)
+    return isFiltered
+      ? 'No job matches. `coxswain jobs` without options lists all.'
+      : 'No jobs. `coxswain submit -f FILE` makes one; examples/jobs holds some to start from.';
   return fittedTable(jobColumns(now), jobs, widthColumns);
 }
 
@@ -146,7 +151,8 @@ function restartFacts({ attempts }: Job): (readonly [string, string])[] {
   const restart = newestRestart(attempts);
   if (restart === undefined) return [];
   const time = formatRestart(restart, (seconds) => formatDuration(seconds * 1000));
-  return [['Restart', `${nameOfRun(restart.epoch, restart.incarnation)} after ${time}`]];
+  const name = nameOfRun(restart.epoch, restart.incarnation);
+  return [['Restart', restart.total === null ? `${name}, ${time}` : `${name} after ${time}`]];
 }
 
 const ATTEMPT_TITLES = [

@@ -53,7 +53,10 @@ export function addReadingCommands(program: Command, session: Session): void {
       const query = { ...options, labelSelector, q, ...sort };
       const jobs: JobSummary[] = [];
       for await (const job of api.jobs(project, query)) jobs.push(job);
-      session.show(jobs, (shown) => jobTable(shown, { now: session.now(), widthColumns: session.widthColumns }));
+      const isFiltered = [q, labelSelector, ...Object.values(options)].some((value) => value !== undefined);
+      session.show(jobs, (shown) =>
+        jobTable(shown, { now: session.now(), widthColumns: session.widthColumns, isFiltered }),
+      );
     });
 
   program

@@ -23,6 +23,7 @@ export function addProjectCommands(program: Command, session: Session): void {
       session.show(made, (shown) =>
         [
           `Made project ${shown.name}, which owns ${listed(shown.namespaces)}.`,
+          `Coxswain creates no namespaces: kubectl create namespace ${shown.namespaces[0] ?? shown.name}, if it does not exist`,
           `Its first token: coxswain token create NAME --role admin --project ${shown.name}`,
         ].join('\n'),
       );
