@@ -19,11 +19,12 @@ import { killRank, loseNodes, startSystem, waitFor, type CoxswainSystem } from '
 import { gptSpec } from '../support/jobs.ts';
 import { createProject, jobIn, submit, type TestProject } from '../support/project.ts';
 
-const HELP = `npm run recovery:bench [-- rank|node] [--rounds N] [--json FILE]
+const HELP = `npm run recovery:bench [-- rank] [-- preloaded] [-- node] [--rounds N] [--json FILE]
 
-Measures on a local cluster how long a job takes from a fault to its next step.
+Measures on a local cluster how long a job takes from a fault to its next step. Without a name: rank and node.
 
   rank          a rank is killed with SIGKILL
+  preloaded     the same, with restartPolicy.preloadPyTorch, once every successor waits; takes turns with rank
   node          a node is switched off
   --rounds N    faults of each kind (default 5)
   --json FILE   also write the figures to FILE
@@ -34,7 +35,10 @@ const DEADLINE_MS = 300_000;
 /** The bar of the decision that a node is lost. */
 const NODE_DECISION_S = 45;
 
-type Fault = 'rank' | 'node';
+type Fault = 'rank' | 'preloaded' | 'node';
+/** Of a job of two pods with two ranks each. */
+const SUCCESSORS_WAIT = /Successors of ranks \d-\d have imported PyTorch and wait/;
+const PODS = 2;
 
 /** Seconds from the fault. */
 interface Recovery {
@@ -48,6 +52,19 @@ interface Recovery {
   /** Of the restart, as the job's goodput has them: from the last step before the fault to the first new one. */
   readonly phases: JobRecovery['phases'];
   readonly total: number;
+  /** The checkpoint of the restart. */
+  readonly fromStep: number;
+}
+
+/** Loss by step, until some steps after the restart. */
+type Losses = ReadonlyMap<number, number>;
+
+/** So many steps after a restart are compared with those of other rounds. */
+const COMPARED_STEPS = 10;
+
+interface Pod {
+  readonly metadata: { readonly namespace: string; readonly name: string };
+  readonly spec: { readonly nodeName?: string };
 }
 
 const PHASES = Object.keys(RESTART_PHASES) as readonly RestartPhase[];
@@ -65,18 +82,24 @@ else process.exitCode = await main();
 
 async function main(): Promise<number> {
   const rounds = Number(values.rounds);
-  const faults = (['rank', 'node'] as const).filter((fault) => positionals.length === 0 || positionals.includes(fault));
+  const named = positionals.length === 0 ? ['rank', 'node'] : positionals;
+  const faults = (['rank', 'preloaded', 'node'] as const).filter((fault) => named.includes(fault));
   const system = await startSystem();
   try {
-    const rows = [];
-    for (const fault of faults) {
-      const project = await createProject(system, `recovery-${fault}`);
-      const measured: Recovery[] = [];
-      for (let round = 0; round < rounds; round += 1) {
-        const one = await recovery(system, project, { fault, round });
+    const all = new Map<Fault, Recovery[]>(faults.map((fault) => [fault, []]));
+    const curves: Losses[] = [];
+    const project = await createProject(system, 'recovery');
+    for (let round = 0; round < rounds; round += 1) {
+      // In turns: what else the machine does meets all alike.
+      for (const [fault, measured] of all) {
+        const { losses, ...one } = await recovery(system, project, { fault, round });
         console.log(`${fault} ${round + 1}: ${JSON.stringify(one)}`);
         measured.push(one);
+        curves.push(losses);
       }
+    }
+    const rows = [];
+    for (const [fault, measured] of all) {
       rows.push({
         fault,
         decided: median(measured.map(({ decided }) => decided)),
@@ -88,12 +111,13 @@ async function main(): Promise<number> {
         of: measured,
       });
     }
+    const losses = compareLosses(curves);
     const late = rows.filter(({ fault, slowestDecision }) => fault === 'node' && slowestDecision > NODE_DECISION_S);
     for (const { slowestDecision } of late)
       console.log(
         `MISSED: a lost node was believed after ${slowestDecision} s, at most ${NODE_DECISION_S} s are promised`,
       );
-    const report = JSON.stringify({ unit: 's', bar: { nodeDecision: NODE_DECISION_S }, rows });
+    const report = JSON.stringify({ unit: 's', bar: { nodeDecision: NODE_DECISION_S }, losses, rows });
     if (values.json !== undefined) writeFileSync(values.json, report);
     console.log(report);
     return late.length === 0 ? 0 : 1;
@@ -107,7 +131,7 @@ async function recovery(
   system: CoxswainSystem,
   project: TestProject,
   { fault, round }: { readonly fault: Fault; readonly round: number },
-): Promise<Recovery> {
+): Promise<Recovery & { readonly losses: Losses }> {
   loseNodes(system, []);
   const name = `${fault}-${round}`;
   const { model, training, ...spec } = gptSpec();
@@ -116,6 +140,9 @@ async function recovery(
     ...spec,
     model: { ...model, layers: 4, sequenceLength: 256 },
     training: { ...training, steps: 100_000 },
+    ...(fault === 'preloaded'
+      ? { restartPolicy: { ...spec.restartPolicy, preloadPyTorch: 'WhenPossible' as const } }
+      : {}),
   });
   const isSaved = { and: ({ checkpoint }: { readonly checkpoint: unknown }) => checkpoint !== null };
   await jobIn(project, id, ['Running'], { deadlineMs: DEADLINE_MS, ...isSaved });
@@ -123,6 +150,7 @@ async function recovery(
   const look = (): Promise<TrainingJob> => system.plane.admin.json<TrainingJob>({ method: 'GET', path });
   const before = await look();
   const [attempt] = before.status?.attempts?.slice(-1) ?? [];
+  if (fault === 'preloaded') await untilSuccessorsWait(system, before);
   const { node } = await killVictim(system, { fault, job: before });
   const startMs = performance.now();
   const since = (): number => Number(((performance.now() - startMs) / 1_000).toFixed(1));
@@ -137,7 +165,7 @@ async function recovery(
     isNext(status?.attempts?.at(-1), attempt) && status?.progress !== undefined ? true : undefined,
   );
   const firstStep = since();
-  const { phases, total } = await waitFor(
+  const { phases, total, resumedFromStep } = await waitFor(
     async () => {
       const { recoveries = [] } = await project.api.goodput({ project: project.name, id });
       const newest = recoveries.at(-1);
@@ -145,9 +173,59 @@ async function recovery(
     },
     { what: 'the phases of the restart', deadlineMs: DEADLINE_MS },
   );
+  const losses = await lossesUntil(project, { id, step: resumedFromStep + COMPARED_STEPS });
   await project.api.deleteJob({ project: project.name, id });
   await jobIn(project, id, ['Deleted'], { deadlineMs: DEADLINE_MS }).catch(() => undefined);
-  return { decided, begun, firstStep, reason: `${reason} (${node})`, phases, total };
+  return { decided, begun, firstStep, reason: `${reason} (${node})`, phases, total, fromStep: resumedFromStep, losses };
+}
+
+async function podsOf(
+  system: CoxswainSystem,
+  { metadata: { namespace = '', uid } }: TrainingJob,
+): Promise<readonly Pod[]> {
+  const selector = encodeURIComponent(`training.coxswain.dev/job-uid=${uid}`);
+  const path = `/api/v1/namespaces/${namespace}/pods?labelSelector=${selector}`;
+  return (await system.plane.admin.json<{ readonly items: readonly Pod[] }>({ method: 'GET', path })).items;
+}
+
+/** The log of each pod says when its successors have imported PyTorch. */
+async function untilSuccessorsWait(system: CoxswainSystem, job: TrainingJob): Promise<void> {
+  const log = async ({ metadata: { namespace, name } }: Pod): Promise<string> => {
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}/log`;
+    return (await system.plane.admin.send({ method: 'GET', path })).body;
+  };
+  await waitFor(
+    async () => {
+      const logs = await Promise.all((await podsOf(system, job)).map(log));
+      return logs.filter((text) => SUCCESSORS_WAIT.test(text)).length === PODS;
+    },
+    { what: 'the successors', deadlineMs: DEADLINE_MS, intervalMs: 500 },
+  );
+}
+
+async function lossesUntil(
+  project: TestProject,
+  { id, step: last }: { readonly id: string; readonly step: number },
+): Promise<Losses> {
+  return await waitFor(
+    async () => {
+      const { items } = await project.api.steps({ project: project.name, id }, { toStep: last });
+      const known = items.flatMap(({ step, loss }) => (loss === null ? [] : [[step, loss] as const]));
+      return known.at(-1)?.[0] === last && new Map(known);
+    },
+    { what: 'steps after the restart', deadlineMs: DEADLINE_MS },
+  );
+}
+
+/** All rounds train the same, and restart from different steps: at how many steps that several have made is the loss the same, to the last bit? */
+function compareLosses(curves: readonly Losses[]): { readonly compared: number; readonly different: number } {
+  const byStep = Map.groupBy(
+    curves.flatMap((curve) => [...curve]),
+    ([step]) => step,
+  );
+  const several = [...byStep.values()].filter((values) => values.length > 1);
+  const different = several.filter((values) => new Set(values.map(([, loss]) => loss)).size > 1);
+  return { compared: several.length, different: different.length };
 }
 
 /** Median seconds of each phase; null: not known in any round, as where no launcher lived to report it. */
@@ -176,15 +254,9 @@ async function killVictim(
   { fault, job }: { readonly fault: Fault; readonly job: TrainingJob },
 ): Promise<{ readonly node: string }> {
   const { namespace = '', uid } = job.metadata;
-  if (fault === 'rank') return killRank(system, { namespace, jobUid: uid, rank: 2 });
-  const selector = encodeURIComponent(`training.coxswain.dev/job-uid=${uid}`);
-  const pods = await system.plane.admin.json<{
-    readonly items: readonly { readonly spec: { readonly nodeName?: string } }[];
-  }>({
-    method: 'GET',
-    path: `/api/v1/namespaces/${namespace}/pods?labelSelector=${selector}`,
-  });
-  const node = pods.items
+  if (fault !== 'node') return killRank(system, { namespace, jobUid: uid, rank: 2 });
+  const pods = await podsOf(system, job);
+  const node = pods
     .map(({ spec }) => spec.nodeName)
     .toSorted()
     .at(-1);

@@ -94,6 +94,8 @@ export const FOLDER_ORDER = {
     'checkpoints',
     // the ranks of one incarnation
     'gang',
+    // processes that wait to be ranks of the next one
+    'successors',
     'engine',
     'hook',
     'facts',

@@ -3853,6 +3853,8 @@ class RestartPolicy(TypedDict):
     """Delay before the first restart; doubles with each charged restart up to 300 s."""
     inPlace: Literal["WhenPossible", "Never"]
     """WhenPossible: if a rank failed and every pod of the gang is alive, the ranks restart in the same pods; after a second failure without progress, or if that is impossible, in new pods. Never: always in new pods."""
+    preloadPyTorch: NotRequired[Literal["WhenPossible", "Never"]]
+    """WhenPossible: while the ranks train, a second process of each rank imports PyTorch and waits. If the ranks restart in the same pods, it takes over, and the restart does not wait for imports. It needs 1 GiB of memory for each rank below the limit of the pod, and a command that begins with python; if that is missing, the log of the pod says so. A change applies to pods that are created after it. Never: a restart imports PyTorch anew. Absent: Never."""
     sameTraceback: NotRequired[Literal["Fail", "Restart"]]
     """Fail: the job fails if its program raises the same exception twice before its first step, on more than one node. Restart: it restarts while the budget lasts. Absent: Fail."""
 
@@ -3864,6 +3866,8 @@ class RestartPolicyInput(TypedDict):
     """Delay before the first restart; doubles with each charged restart up to 300 s."""
     inPlace: NotRequired[Literal["WhenPossible", "Never"]]
     """WhenPossible: if a rank failed and every pod of the gang is alive, the ranks restart in the same pods; after a second failure without progress, or if that is impossible, in new pods. Never: always in new pods."""
+    preloadPyTorch: NotRequired[Literal["WhenPossible", "Never"]]
+    """WhenPossible: while the ranks train, a second process of each rank imports PyTorch and waits. If the ranks restart in the same pods, it takes over, and the restart does not wait for imports. It needs 1 GiB of memory for each rank below the limit of the pod, and a command that begins with python; if that is missing, the log of the pod says so. A change applies to pods that are created after it. Never: a restart imports PyTorch anew. Absent: Never."""
     sameTraceback: NotRequired[Literal["Fail", "Restart"]]
     """Fail: the job fails if its program raises the same exception twice before its first step, on more than one node. Restart: it restarts while the budget lasts. Absent: Fail."""
 

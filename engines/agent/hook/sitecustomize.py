@@ -32,6 +32,16 @@ def _run_shadowed():
     spec.loader.exec_module(module)
 
 
+def _wait_as_successor():
+    from coxswain_hook.successor import serve
+
+    serve(_run_shadowed)
+
+
+_is_successor = 'COXSWAIN_SUCCESSOR_OF' in os.environ
+if _is_successor:
+    _wait_as_successor()
 if 'RANK' in os.environ and 'COXSWAIN_REPORT_SOCKET' in os.environ:
     _wake()
-_run_shadowed()
+if not _is_successor:
+    _run_shadowed()

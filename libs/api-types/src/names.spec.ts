@@ -117,6 +117,7 @@ describe('in the container of a trainer', () => {
     ['preflight', 'COXSWAIN_PREFLIGHT'],
     ['engineRun', 'COXSWAIN_ENGINE_RUN'],
     ['preflightTimeoutSeconds', 'COXSWAIN_PREFLIGHT_TIMEOUT_SECONDS'],
+    ['preloadPyTorch', 'COXSWAIN_PRELOAD_PYTORCH'],
   ])('the launcher reads %s from %s', (what, variable) => {
     expect(POD_ENV[what]).toBe(variable);
   });

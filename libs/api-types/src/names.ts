@@ -151,6 +151,8 @@ export const POD_ENV = {
   /** How the engine is started, beside its command: `EngineRun` as JSON. */
   engineRun: 'COXSWAIN_ENGINE_RUN',
   preflightTimeoutSeconds: 'COXSWAIN_PREFLIGHT_TIMEOUT_SECONDS',
+  /** `restartPolicy.preloadPyTorch` of the job. Absent: Never. */
+  preloadPyTorch: 'COXSWAIN_PRELOAD_PYTORCH',
   /** What a worker that converts a save is to do: `ConversionOrder` as JSON. Only in its pod. */
   conversion: 'COXSWAIN_CONVERSION',
 } as const;

@@ -101,6 +101,12 @@ export const RestartPolicy = z
       .describe(
         'WhenPossible: if a rank failed and every pod of the gang is alive, the ranks restart in the same pods; after a second failure without progress, or if that is impossible, in new pods. Never: always in new pods.',
       ),
+    preloadPyTorch: z
+      .enum(['WhenPossible', 'Never'])
+      .optional()
+      .describe(
+        'WhenPossible: while the ranks train, a second process of each rank imports PyTorch and waits. If the ranks restart in the same pods, it takes over, and the restart does not wait for imports. It needs 1 GiB of memory for each rank below the limit of the pod, and a command that begins with python; if that is missing, the log of the pod says so. A change applies to pods that are created after it. Never: a restart imports PyTorch anew. Absent: Never.',
+      ),
     sameTraceback: z
       .enum(['Fail', 'Restart'])
       .optional()

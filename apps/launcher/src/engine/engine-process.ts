@@ -29,6 +29,8 @@ export interface EngineProcessOptions {
   readonly starter: string | undefined;
   readonly command: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** A process that runs already and is to be the rank, in a session of its own. Its output was not read since. undefined: one is started. */
+  readonly adopted?: ChildProcess | undefined;
   readonly stdout: LogSink;
   readonly stderr: LogSink;
   readonly output?: OutputOptions | undefined;
@@ -71,7 +73,7 @@ export class EngineProcess {
     this.#starterRanks = new StarterRanks(ranks);
     const [program, ...args] = command;
     this.#program = basename(program);
-    this.#child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env });
+    this.#child = options.adopted ?? spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env });
     this.closed = new Promise((resolve) => {
       this.#child.once('close', () => resolve());
       this.#child.once('error', (error) => {
@@ -84,13 +86,17 @@ export class EngineProcess {
     this.#onRankFinished = options.onRankFinished;
     this.#relay('stdout', options);
     this.#relay('stderr', options);
-    this.#child.once('exit', (code, signal) => {
+    const end = (code: number | null, signal: NodeJS.Signals | null): void => {
       clearInterval(observing);
       this.#exit = toExit(code, signal);
       const exit = this.#exit;
       if (starter === undefined) onExit(this, this.#below?.exitAfter(exit) ?? exit);
       else void this.#tableRead().then(() => onExit(this, exit));
-    });
+    };
+    const { exitCode, signalCode } = this.#child;
+    if (exitCode === null && signalCode === null) this.#child.once('exit', end);
+    // One that was adopted and has ended since: nobody is told while this is made.
+    else setImmediate(end, exitCode, signalCode);
   }
 
   get pid(): number | undefined {
@@ -212,6 +218,8 @@ export class EngineProcess {
       this.#wroteAtMs = performance.now();
       pass(mask?.push(chunk) ?? chunk);
     });
+    // An adopted one waits for its reader.
+    stream?.resume();
     stream?.on('end', () => {
       if (mask !== undefined) pass(mask.end());
       relay.end();

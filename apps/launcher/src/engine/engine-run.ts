@@ -14,6 +14,15 @@ export function engineRunOf(environment: Variables): EngineRun | undefined {
 /** Facts of steps beside the reports of ranks: the format of printed lines, and tokens per step. */
 export type StepWords = Pick<EngineRun, 'stepLines' | 'tokensPerStep'>;
 
+/** Who starts the ranks of a pod; the launcher if the variable cannot be parsed. */
+export function starterOf(environment: Variables): EngineRun['startedBy'] {
+  try {
+    return engineRunOf(environment)?.startedBy ?? 'launcher';
+  } catch {
+    return 'launcher';
+  }
+}
+
 type Saving = Pick<EngineRun, 'checkpoints' | 'savedBy'>;
 
 /** Empty if unknown, or if the variable cannot be parsed; the start of the ranks reports that error. */

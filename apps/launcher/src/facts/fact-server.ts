@@ -74,6 +74,8 @@ export interface FactServerOptions {
   readonly ranks: readonly number[];
   /** Processes that the launcher itself started. */
   readonly started: () => readonly number[];
+  /** Processes that became a rank after their start, by rank. Their environment at that time does not name it. */
+  readonly adopted?: () => ReadonlyMap<number, number>;
   readonly onFact: (rank: number, fact: EngineFact) => void;
   /** A hook of a rank begins to speak, and falls silent. */
   readonly onHello?: (hello: Hello) => void;
@@ -84,7 +86,7 @@ export interface FactServerOptions {
 
 /**
  * The socket on which ranks tell facts. A connection is believed where its process has the launcher's mark and the rank in the environment that it was started
- * with, and descends from a process that the launcher started. Processes of one user in one pod can pretend to be each other all the same: this keeps out what
+ * with, and descends from a process that the launcher started. Of a successor, which became a rank later, the launcher knows the process itself. Processes of one user in one pod can pretend to be each other all the same: this keeps out what
  * is lost, late or mistaken, and bounds what is hostile.
  */
 export class FactServer {
@@ -198,14 +200,17 @@ export class FactServer {
   }
 
   #whyNot(asking: Connection, { pid, bootId, rank, hook }: Hello): string | undefined {
-    const { processes = realProcesses, ranks, started } = this.#options;
+    const { processes = realProcesses, ranks, started, adopted } = this.#options;
     if (bootId !== this.#options.bootId) return 'it names another start of the launcher';
     if (!ranks.includes(rank)) return `rank ${rank} is not one of this pod`;
-    const environment = processes.environmentOf(pid);
-    if (!environment.includes(`${LAUNCHER_ENV.bootId}=${bootId}`))
-      return `process ${pid} was not started by this launcher`;
-    if (!environment.includes(`RANK=${rank}`)) return `process ${pid} was not started as rank ${rank}`;
-    if (!processes.isBelow(pid, started())) return `process ${pid} does not descend from a rank`;
+    const own = adopted?.().get(rank);
+    if (own === undefined || !processes.isBelow(pid, [own])) {
+      const environment = processes.environmentOf(pid);
+      if (!environment.includes(`${LAUNCHER_ENV.bootId}=${bootId}`))
+        return `process ${pid} was not started by this launcher`;
+      if (!environment.includes(`RANK=${rank}`)) return `process ${pid} was not started as rank ${rank}`;
+      if (!processes.isBelow(pid, started())) return `process ${pid} does not descend from a rank`;
+    }
     const others = [...this.#connections].filter((one) => one !== asking);
     const isTaken = others.some(({ hello }) => hello?.rank === rank && hello.hook === hook);
     return isTaken ? `rank ${rank} has a hook "${hook}" already` : undefined;

@@ -8,6 +8,7 @@ import {
   type CheckpointFault,
   type EngineRun,
 } from '@coxswain/api-types';
+import type { ChildProcess } from 'node:child_process';
 import { setImmediate as turn } from 'node:timers/promises';
 import { type EngineFact, toFault } from '../facts/engine-facts.ts';
 import { EngineProcess, type OutputOptions } from '../engine/engine-process.ts';
@@ -23,6 +24,8 @@ import { endStrays, Guard } from '../processes/processes.ts';
 import { blockOf, variablesOfPod, variablesOfRank, withoutRank, type OwnRanks } from '../engine/rank-environment.ts';
 import type { RendezvousAddress } from '../engine/rendezvous.ts';
 import { LAUNCHER_ENV, type Settings } from '../program/settings.ts';
+import type { RankStart } from '../successors/successor-process.ts';
+import type { Successors } from '../successors/successors.ts';
 import { StepLineReader } from '../step-lines/step-line-reader.ts';
 import type { StepLine } from '../step-lines/printed-step.ts';
 import { trackedRun } from '../engine/tracked-run.ts';
@@ -71,6 +74,8 @@ export interface GangOptions {
   readonly onFailure?: () => void;
   /** A rank has ended in good order, and others of this pod may still run. */
   readonly onRankEnd?: () => void;
+  /** Processes that have imported PyTorch and may take over; undefined: each rank is started anew. */
+  readonly successors?: Successors | undefined;
   /** How long ranks that were killed may take to end; default 60 s. */
   readonly dyingMs?: number;
 }
@@ -80,6 +85,8 @@ interface Started {
   readonly ranks: readonly number[];
   readonly starter: string | undefined;
   readonly run: EngineRun | undefined;
+  readonly command: readonly [string, ...string[]];
+  readonly adopted?: ChildProcess | undefined;
 }
 
 /** Of lines that finished ranks wrote. */
@@ -111,9 +118,16 @@ export class Gang {
   #graceTimer: NodeJS.Timeout | undefined;
   #dyingTimer: NodeJS.Timeout | undefined;
   #place: IncarnationPlace | undefined;
+  /** Marks of what its ranks started. */
+  #marks: readonly string[];
+  /** Successors that may have become ranks, by rank. */
+  #adopted: ReadonlyMap<number, number> = new Map();
+  /** What its ranks were started with, for their successors; empty once these were asked for. */
+  #starts: readonly RankStart[] = [];
 
   constructor(options: GangOptions) {
     this.#options = options;
+    this.#marks = [options.bootId];
   }
 
   /** How it ended; settles once, when no process is left, or none that can be ended. */
@@ -215,6 +229,7 @@ export class Gang {
         bootId,
         ranks: own.ranks,
         started: () => this.#processes.flatMap(({ pid }) => pid ?? []),
+        adopted: () => this.#adopted,
         onFact: (rank, fact) => this.#accept(rank, fact),
         onSilent: (hello) => this.#fellSilent(hello),
       },
@@ -222,20 +237,46 @@ export class Gang {
     );
     if (this.#decided !== undefined) return await place.close(0);
     this.#place = place;
-    this.#guard = new Guard({ bootId, directory: place.directory });
     const common = this.#commonVariables(place, run);
-    this.#processes =
-      startedBy === 'launcher'
-        ? own.ranks.map((rank, localRank) => {
-            const ofRank = { ...trackedRun(environment, rank), ...variablesOfRank(own, localRank, address) };
-            return this.#spawn({ ranks: [rank], starter: undefined, run }, { ...environment, ...ofRank, ...common });
-          })
-        : [
-            this.#spawn(
-              { ranks: own.ranks, starter: startedBy, run },
-              { ...ofPod, ...trackedRun(environment, own.ranks[0] ?? 0), ...common },
-            ),
-          ];
+    if (startedBy === 'launcher') {
+      const starts = own.ranks.map((rank, localRank): RankStart => {
+        const ofRank = { ...trackedRun(environment, rank), ...variablesOfRank(own, localRank, address) };
+        const env = { ...environment, ...ofRank, ...common, ...this.#options.successors?.variablesOf(rank) };
+        return { rank, env, command: commandOf(this.#options.command, run, env) };
+      });
+      return await this.#startRanks(starts, run, place.directory);
+    }
+    this.#guard = new Guard({ marks: this.#marks, directory: place.directory });
+    const env = { ...ofPod, ...trackedRun(environment, own.ranks[0] ?? 0), ...common };
+    const command = commandOf(this.#options.command, run, env);
+    this.#processes = [this.#spawn({ ranks: own.ranks, starter: startedBy, run, command }, env)];
+  }
+
+  /** Each in its successor if that can take over, else in a new process. */
+  async #startRanks(starts: readonly RankStart[], run: EngineRun | undefined, directory: string): Promise<void> {
+    const { successors } = this.#options;
+    const generation = successors?.release();
+    if (generation !== undefined) this.#marks = [...this.#marks, generation.mark];
+    this.#guard = new Guard({ marks: this.#marks, directory });
+    this.#adopted = generation?.ready ?? new Map();
+    const taken =
+      successors === undefined || generation === undefined
+        ? []
+        : await Promise.all(starts.map((start) => successors.take(generation, start)));
+    // Without successors nothing has waited: nobody can have ended the ranks meanwhile.
+    if (this.#decided !== undefined) return generation?.end('the ranks were ended');
+    this.#processes = starts.map(({ rank, env, command }, index) =>
+      this.#spawn({ ranks: [rank], starter: undefined, run, command, adopted: taken[index] }, env),
+    );
+    this.#starts = starts;
+    if (generation !== undefined) successors?.finish(generation);
+  }
+
+  /** Its ranks make steps: from now on successors may import beside them. */
+  #prepareSuccessors(): void {
+    const starts = this.#starts;
+    this.#starts = [];
+    if (starts.length > 0) this.#options.successors?.prepare(starts);
   }
 
   #commonVariables({ facts, filesDirectory, hook }: IncarnationPlace, run: EngineRun | undefined): Variables {
@@ -251,13 +292,14 @@ export class Gang {
     };
   }
 
-  #spawn({ ranks, starter, run }: Started, env: Variables): EngineProcess {
-    const { command, stdout, stderr, output } = this.#options;
+  #spawn({ ranks, starter, run, command, adopted }: Started, env: Variables): EngineProcess {
+    const { stdout, stderr, output } = this.#options;
     const process = new EngineProcess({
       ranks,
       starter,
-      command: commandOf(command, run, env),
+      command,
       env,
+      adopted,
       stdout,
       stderr,
       output,
@@ -276,7 +318,9 @@ export class Gang {
     const reader = new StepLineReader({ form, command, resumedAt: Number(env[RANK_ENV.resumeStep] ?? 0) });
     return (rank, line) => {
       const step = reader.push(line);
-      if (step !== undefined) onStepLine(rank, step);
+      if (step === undefined) return;
+      this.#prepareSuccessors();
+      onStepLine(rank, step);
     };
   }
 
@@ -285,6 +329,7 @@ export class Gang {
     if (fact.kind === 'step') {
       this.#processes.find(({ ranks }) => ranks.includes(rank))?.noteStep(rank, fact.step);
       this.#lastSteps.set(rank, fact.step);
+      this.#prepareSuccessors();
     }
     this.#stop?.accept(rank, fact, performance.now());
     this.#options.onFact(rank, fact);
@@ -391,7 +436,7 @@ export class Gang {
     const verdict = this.#decided ?? orderlyVerdict([...this.#exits.values()]);
     const overAtMs = performance.now();
     this.#signalGroups('SIGKILL');
-    const areGone = (await endStrays(this.#options.bootId)) && this.#haveEnded();
+    const areGone = (await endStrays(this.#marks)) && this.#haveEnded();
     this.#guard?.dismiss();
     const lastOutput = this.#processes.map(({ closed }) => closed);
     await within(LAST_OUTPUT_MS, Promise.all([...lastOutput, this.#place?.close(LAST_OUTPUT_MS)]));

@@ -8,7 +8,7 @@ import type { BucketSaves } from '../bucket/bucket-saves.ts';
 import { openBucket, withoutBucketKeys } from '../bucket/open-bucket.ts';
 import { finishWatching, watchEngineSaves, type EngineSaves } from '../engine-saves/watch-engine-saves.ts';
 import { removeUnfinishedSaves } from '../engine-saves/remove-unfinished-saves.ts';
-import { engineSavingOf, stepWordsOf } from '../engine/engine-run.ts';
+import { engineSavingOf, starterOf, stepWordsOf } from '../engine/engine-run.ts';
 import { Gang } from '../gang/gang.ts';
 import { KeptLogs } from '../kept-logs/kept-logs.ts';
 import { LogSink } from '../logs/log-relay.ts';
@@ -22,6 +22,7 @@ import { Reporter } from '../reports/reporter.ts';
 import type { Settings } from '../program/settings.ts';
 import { SaveRequests } from '../requests/save-requests.ts';
 import { StackRequests } from '../requests/stack-requests.ts';
+import { Successors, type SuccessorsOptions } from '../successors/successors.ts';
 import { StopSignals } from './stop-signals.ts';
 import { toCause, workOf } from './to-cause.ts';
 import { clearTerminationMessage, writeTerminationMessage } from '../ending/termination.ts';
@@ -96,6 +97,10 @@ export async function run({ settings, command, environment: allVariables }: RunO
     onEndRanks: (message) => ranks.gang?.kill(endedByOrder(message)),
     onSaveWanted: (wanted) => saves.receive(wanted),
   });
+  const signals = new StopSignals();
+  const successors = successorsOf(settings, { command, environment, secrets, logLine });
+  // The ranks need processors and memory to save.
+  void signals.first.then(() => successors?.stop());
   const newGang = (assignment: RankAssignment): Gang => {
     kept.begin(assignment);
     return new Gang({
@@ -107,6 +112,7 @@ export async function run({ settings, command, environment: allVariables }: RunO
       stdout,
       stderr,
       output: { secrets, onOutput: (from, stream, chunk) => kept.write(from, stream, chunk) },
+      successors: assignment.onFailure === 'wait' ? successors : undefined,
       onFact: (rank, fact) =>
         fact.kind === 'stacks' ? stacks.receive(rank, fact) : reporter.facts.receive(rank, fact),
       onFailure: () => reporter.failed(),
@@ -135,14 +141,25 @@ export async function run({ settings, command, environment: allVariables }: RunO
     keptLogs: kept,
     logLine,
     early: early.promise,
-    signals: new StopSignals(),
+    signals,
+    successors,
   });
   writeMessage({ settings, logLine }, cause);
+  await successors?.end();
   if (verdict.kind === 'fenced') await reporter.abandon();
   else await reporter.end(cause, LAST_WORD_MS);
   logLine(`${verdict.message}; exit ${verdict.exitCode} (${verdict.kind}).`);
   await Promise.all([stdout.drain(DRAIN_MS), stderr.drain(DRAIN_MS), kept.end()]);
   return verdict.exitCode;
+}
+
+/** Undefined if the job wants none. A variable of the engine that cannot be parsed is reported by the start of the ranks. */
+function successorsOf(
+  { preloadsPyTorch }: Settings,
+  more: Pick<SuccessorsOptions, 'command' | 'secrets' | 'logLine'> & Pick<RunOptions, 'environment'>,
+): Successors | undefined {
+  const { environment, ...options } = more;
+  return preloadsPyTorch ? new Successors({ ...options, startedBy: starterOf(environment) }) : undefined;
 }
 
 /** The ranks that run now, for callbacks that must reach them. */
@@ -166,6 +183,7 @@ interface Life {
   readonly logLine: (sentence: string) => void;
   readonly early: Promise<Verdict>;
   readonly signals: StopSignals;
+  readonly successors: Pick<Successors, 'endedCpuMs'> | undefined;
 }
 
 /** How the ranks of an incarnation ended, or that none was ever started. */
@@ -211,6 +229,7 @@ async function live(life: Life): Promise<Ending> {
 async function runAssigned(life: Life, assignment: RankAssignment): Promise<Ending> {
   const { reporter, ranks, early, signals, logLine } = life;
   reporter.begin(assignment);
+  const cpuMsOfSuccessors = life.successors?.endedCpuMs ?? 0;
   const cpuMsBefore = cpuMsOfEndedChildren();
   const gang = life.newGang(assignment);
   ranks.gang = gang;
@@ -248,7 +267,8 @@ async function runAssigned(life: Life, assignment: RankAssignment): Promise<Endi
     isRestarting: canRestartInPlace(verdict, assignment),
   });
   logIgnoredFacts(gang, logLine);
-  const work = await workOf(verdict, { ...life, gang, assignment, cpuMsBefore });
+  const ofSuccessors = (life.successors?.endedCpuMs ?? 0) - cpuMsOfSuccessors;
+  const work = await workOf(verdict, { ...life, gang, assignment, cpuMsBefore: cpuMsBefore + ofSuccessors });
   return { verdict, cause: toCause(verdict, { ...life, gang, assignment, work }) };
 }
 

@@ -44,18 +44,18 @@ describe('what ranks leave behind', () => {
     ],
   ])('is killed and waited for where it %s', async (_what, course) => {
     const table = aTable({ 7: course });
-    expect(await endStrays('mine', table)).toBe(true);
+    expect(await endStrays(['mine'], table)).toBe(true);
     expect(table.killed.has(7)).toBe(true);
     expect(table.hasEnded(7)).toBe(true);
   });
 
   it('is said to be there where it does not end', async () => {
-    expect(await endStrays('mine', aTable({ 7: () => MARK, 8: endsAfter(1) }))).toBe(false);
+    expect(await endStrays(['mine'], aTable({ 7: () => MARK, 8: endsAfter(1) }))).toBe(false);
   });
 
   it('is told from what others started', async () => {
     const table = aTable({ 7: endsAfter(0), 8: () => `${LAUNCHER_ENV.bootId}=another`, 9: () => '' });
-    expect(await endStrays('mine', table)).toBe(true);
+    expect(await endStrays(['mine'], table)).toBe(true);
     expect([...table.killed.keys()]).toEqual([7]);
   });
 });

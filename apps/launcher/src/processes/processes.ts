@@ -53,17 +53,25 @@ const LOOK_AGAIN_MS = 10;
 /** A process that forks or execs during a search is found by the next one. */
 const QUIET_LOOKS = 2;
 
+function toVariable(mark: string): string {
+  return `${LAUNCHER_ENV.bootId}=${mark}`;
+}
+
 /**
- * Ends with SIGKILL every process that this launcher started, also those that left its process group, and waits until they have ended. A daemon keeps
+ * Ends with SIGKILL every process that this launcher started with one of these marks (`COXSWAIN_BOOT_ID`), also those that left its process group, and waits until they have ended. A daemon keeps
  * the environment of its start, and with it the launcher's mark. False if a process does not end. A process that clears its environment escapes,
  * until the container ends.
  */
-export async function endStrays(bootId: string, table: ProcessTable = realTable): Promise<boolean> {
-  const mark = `${LAUNCHER_ENV.bootId}=${bootId}`;
+export async function endStrays(marks: readonly string[], table: ProcessTable = realTable): Promise<boolean> {
+  const variables = marks.map(toVariable);
+  const isMarked = (pid: number): boolean => {
+    const environment = table.environmentOf(pid);
+    return variables.some((variable) => environment.includes(variable));
+  };
   const untilMs = table.monotonicMs() + STRAYS_MS;
   let dying: readonly number[] = [];
   for (let quiet = 0; quiet < QUIET_LOOKS;) {
-    const found = table.ids().filter((pid) => table.environmentOf(pid).includes(mark));
+    const found = table.ids().filter(isMarked);
     for (const pid of found) table.kill(pid);
     // One that has given back its memory shows no mark any more, and may hold its files and devices still.
     dying = [...new Set([...dying, ...found])].filter((pid) => !table.hasEnded(pid));
@@ -82,9 +90,10 @@ export async function endStrays(bootId: string, table: ProcessTable = realTable)
 export class Guard {
   readonly #shell: ChildProcess;
 
-  constructor({ bootId, directory }: { readonly bootId: string; readonly directory: string }) {
-    const mark = `${LAUNCHER_ENV.bootId}=${bootId}`;
-    this.#shell = spawn('/bin/sh', ['-c', GUARD_SCRIPT, mark, directory], {
+  constructor({ marks, directory }: { readonly marks: readonly string[]; readonly directory: string }) {
+    // To grep, each line is a pattern.
+    const patterns = marks.map(toVariable).join('\n');
+    this.#shell = spawn('/bin/sh', ['-c', GUARD_SCRIPT, patterns, directory], {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
       env: { PATH: '/usr/local/bin:/usr/bin:/bin' },

@@ -16,6 +16,11 @@ export const LAUNCHER_ENV = {
   reportSocket: 'COXSWAIN_REPORT_SOCKET',
   /** Marks every process that this launcher started, directly or not, so that none is overlooked at the end. */
   bootId: 'COXSWAIN_BOOT_ID',
+  /** In a successor: its rank, and the descriptor over which the launcher speaks to it. */
+  successorOf: 'COXSWAIN_SUCCESSOR_OF',
+  successorChannel: 'COXSWAIN_SUCCESSOR_CHANNEL',
+  /** File into which a rank writes which modules it imports, for its successor. */
+  imports: 'COXSWAIN_IMPORTS_FILE',
   /** Path of the termination message where it is not the kubelet's default. */
   terminationLog: 'COXSWAIN_TERMINATION_LOG',
   /** How long ranks that failed wait for an operator to begin others in their place while none can be reached, in seconds. */
@@ -71,6 +76,8 @@ const Environment = z.object({
   [POD_ENV.codeUrl]: z.string().min(1).max(16_384).optional(),
   [POD_ENV.gracePeriodSeconds]: integer(0, 86_400).default(DEFAULT_GRACE_SECONDS),
   [POD_ENV.preflight]: z.enum(Object.keys(PREFLIGHT_LEVELS) as [PreflightLevel, ...PreflightLevel[]]).default('Off'),
+  // A later release may know more values: what is not known starts no successor.
+  [POD_ENV.preloadPyTorch]: z.string().optional(),
   [POD_ENV.preflightTimeoutSeconds]: integer(1, 600).default(DEFAULT_PREFLIGHT.timeoutSeconds),
   [LAUNCHER_ENV.terminationLog]: text.default(POD_PATHS.terminationMessage),
   [LAUNCHER_ENV.patienceSeconds]: integer(0, 86_400).default(DEFAULT_PATIENCE_SECONDS),
@@ -105,6 +112,8 @@ export interface Settings {
   readonly code: CodeSettings | undefined;
   /** Preflight before the first rank, once every pod of the gang has started. */
   readonly preflight: { readonly level: PreflightLevel; readonly timeoutMs: number };
+  /** Whether a second process of each rank imports PyTorch and waits for a restart. */
+  readonly preloadsPyTorch: boolean;
   readonly patienceMs: number;
   readonly firstContactMs: number;
   readonly mountPatienceMs: number;
@@ -156,6 +165,7 @@ export function parseSettings(environment: Readonly<Record<string, string | unde
       secretVariables: env[POD_ENV.secretVariables].split(',').filter((name) => name !== ''),
       code: codeOf(env),
       preflight: { level: env[POD_ENV.preflight], timeoutMs: env[POD_ENV.preflightTimeoutSeconds] * 1000 },
+      preloadsPyTorch: env[POD_ENV.preloadPyTorch] === 'WhenPossible',
       patienceMs: env[LAUNCHER_ENV.patienceSeconds] * 1000,
       firstContactMs: env[LAUNCHER_ENV.firstContactSeconds] * 1000,
       mountPatienceMs: env[LAUNCHER_ENV.mountPatienceSeconds] * 1000,

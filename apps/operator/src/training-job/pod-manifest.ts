@@ -241,6 +241,7 @@ function environment(
 ): readonly Record<string, unknown>[] {
   const { job, placement } = gang;
   const { context, podIndex } = pod;
+  const { preloadPyTorch } = job.spec.restartPolicy;
   const preflight = job.spec.preflight ?? placement.spec.runtime?.preflight ?? DEFAULT_PREFLIGHT;
   const value = (name: string, text: string): Record<string, unknown> => ({ name, value: text });
   const field = (name: string, fieldPath: string): Record<string, unknown> => ({
@@ -264,6 +265,7 @@ function environment(
     value(POD_ENV.engineRun, literally(JSON.stringify(EngineRun.parse(context.engine)))),
     value(POD_ENV.preflight, preflight.level),
     value(POD_ENV.preflightTimeoutSeconds, String(preflight.timeoutSeconds)),
+    ...(preloadPyTorch === undefined ? [] : [value(POD_ENV.preloadPyTorch, preloadPyTorch)]),
     ...(job.spec.checkpoint === undefined ? [] : [value(POD_ENV.checkpointMount, POD_PATHS.checkpoints)]),
     ...keptLogsEnvironment(job, context),
     ...bucketEnvironment(job.spec.checkpoint?.bucket),

@@ -1,5 +1,5 @@
 import { LABELS } from '@coxswain/api-types';
-import { listPodProcesses } from './pod-processes.ts';
+import { listPodProcesses, type PodProcess } from './pod-processes.ts';
 import { waitFor } from '../process/wait.ts';
 import type { CoxswainSystem } from './system.ts';
 
@@ -39,13 +39,16 @@ export function findRank(system: CoxswainSystem, wanted: RankOfJob): Promise<Ran
       const path = `/api/v1/namespaces/${namespace}/pods?labelSelector=${selector}`;
       const pods = await system.plane.admin.json<PodList>({ method: 'GET', path });
       for (const { metadata, spec } of pods.items) {
-        const found = listPodProcesses(system.nodesDirectory, metadata.uid).find(
-          ({ env }) => env['RANK'] === String(rank),
-        );
+        const found = listPodProcesses(system.nodesDirectory, metadata.uid).find((one) => isRank(one, String(rank)));
         if (found !== undefined) return { node: spec.nodeName ?? 'an unknown node', pid: found.pid };
       }
       return undefined;
     },
     { what: `rank ${rank} to run` },
   );
+}
+
+/** A successor was started without `RANK`, and has another name until it takes over (`coxswain_hook/successor.py`). */
+function isRank({ env, name }: PodProcess, rank: string): boolean {
+  return env['RANK'] === rank || (env['COXSWAIN_SUCCESSOR_OF'] === rank && !name.startsWith('successor-'));
 }

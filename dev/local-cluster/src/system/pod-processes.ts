@@ -8,6 +8,8 @@ export const SANDBOX_PID_FILE = 'sandbox.pid';
 export interface PodProcess {
   readonly pid: number;
   readonly parentPid: number;
+  /** As `ps` shows it: at most 15 characters. */
+  readonly name: string;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
@@ -42,12 +44,13 @@ function readProcess(pid: number): PodProcess | undefined {
     if (state === 'Z') {
       return undefined;
     }
+    const name = stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')'));
     const argv = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
     const env = readFileSync(`/proc/${pid}/environ`, 'utf8')
       .split('\0')
       .filter((entry) => entry.includes('='))
       .map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)] as const);
-    return { pid, parentPid: Number(parent), argv, env: Object.fromEntries(env) };
+    return { pid, parentPid: Number(parent), name, argv, env: Object.fromEntries(env) };
   } catch {
     return undefined; // It has just ended.
   }

@@ -15,13 +15,14 @@ def wake(environment):
     from coxswain_hook.marks import Marks
 
     marks = Marks()
+    imports = _import_list(began_with)
 
     def begin():
         global _listener
         if _listener is None:
             from coxswain_hook.listener import Listener
 
-            _listener = Listener.of_environment(began_with, marks)
+            _listener = Listener.of_environment(began_with, marks, imports)
         return _listener
 
     when_imported(
@@ -31,3 +32,13 @@ def wake(environment):
             'torch.distributed.distributed_c10d': lambda module: begin().look_for_group(module),
         }
     )
+
+
+def _import_list(environment):
+    """Where the launcher wants to know what this rank imports, for its successor."""
+    path = environment.get('COXSWAIN_IMPORTS_FILE')
+    if not path:
+        return None
+    from coxswain_hook.imports import ImportList
+
+    return ImportList(path, environment)

@@ -38,9 +38,11 @@ class Listener:
     Loaders of data, torchrun, and whatever else inherits the environment of a rank do neither, so they say nothing.
     """
 
-    def __init__(self, rank, world_size, first_step, make_reporter, *, parts_asked='', marks=None):
+    def __init__(self, rank, world_size, first_step, make_reporter, *, parts_asked='', marks=None, imports=None):
         self._rank = rank
         self._marks = Marks() if marks is None else marks
+        # Kept for the successor of this rank, where the launcher wants one.
+        self._imports = imports
         self._parts = None if parts_asked == '0' else StepParts(sys.modules, world_size, parts_asked == '1')
         self._world_size = world_size
         self._make_reporter = make_reporter
@@ -62,7 +64,7 @@ class Listener:
         self.faults = 0
 
     @staticmethod
-    def of_environment(environment, marks=None):
+    def of_environment(environment, marks=None, imports=None):
         rank = int(environment['RANK'])
         resumed = environment.get('COXSWAIN_RESUME_STEP', '')
         first_step = int(resumed) + 1 if resumed.isdigit() else 1
@@ -75,6 +77,7 @@ class Listener:
             lambda: Reporter.from_environment(environment, hook='sitecustomize'),
             parts_asked=environment.get(PARTS_VARIABLE, ''),
             marks=marks,
+            imports=imports,
         )
 
     def listen_to_steps(self, optimizer_module):
@@ -207,6 +210,8 @@ class Listener:
             try:
                 if is_early:
                     self._look_closely(distributed_module)
+                if self._imports is not None and (was_heard or distributed_module.is_initialized()):
+                    self._imports.look()
                 if was_heard and time.monotonic() - told_at < PROGRESS_SECONDS:
                     continue
                 # Whoever was not heard when this wait began, and is now, has just said so with a step.
