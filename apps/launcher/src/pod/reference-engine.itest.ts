@@ -8,6 +8,7 @@ import { delimiter, join } from 'node:path';
 import { POD_ENV, type RankAssignment, type SavedCheckpoint, type StepReport } from '@coxswain/api-types';
 import { findEnginePython, waitFor } from '@coxswain/local-cluster';
 import { anAuthority, aWholeGang, FakeOperator } from '../testing/fake-operator.ts';
+import { ranksBelow } from '../processes/processes.ts';
 import { LauncherProcess } from '../testing/launcher-process.ts';
 
 /** Names a Python with PyTorch for CUDA: the one that set-up makes has PyTorch for the CPU. */
@@ -42,12 +43,16 @@ interface Run {
 async function train(
   name: string,
   flags: Readonly<Record<string, string | number>>,
-  more: { readonly resume?: RankAssignment['resume']; readonly environment?: Readonly<Record<string, string>> } = {},
+  more: Pick<RankAssignment, 'resume' | 'onFailure'> & { readonly environment?: Readonly<Record<string, string>> } = {},
 ): Promise<Run> {
   const operator = await FakeOperator.start(await anAuthority());
   disposals.push(() => operator.stop());
   operator.assignmentOf = () =>
-    aWholeGang(1, { saveDirectory: name, ...(more.resume === undefined ? {} : { resume: more.resume }) });
+    aWholeGang(1, {
+      saveDirectory: name,
+      ...(more.resume === undefined ? {} : { resume: more.resume }),
+      ...(more.onFailure === undefined ? {} : { onFailure: more.onFailure }),
+    });
   mkdirSync(join(directory, name), { recursive: true });
   const all = {
     data: join(directory, 'text'),
@@ -147,13 +152,31 @@ describe('the reference engine under the launcher', () => {
     expect(run.operator.violations).toEqual([]);
   });
 
-  it('is told killed, with the rank and the signal, when its rank is killed', async () => {
-    const fault = JSON.stringify({ rank: 0, step: 4, kind: 'sigkill' });
-    const run = await train('killed', {}, { environment: { ENGINE_FAULT: fault } });
-    expect(await exitOf(run)).toBe(137);
+  it('is told killed, with the rank and the signal, and goes on bit for bit in a process that had imported PyTorch', async () => {
+    const goesOn = join(directory, 'goes-on');
+    const run = await train(
+      'killed',
+      // It waits after its first step, until it is killed.
+      { 'step-delay-ms': 3_600_000, 'step-delay-until': goesOn },
+      { environment: { [POD_ENV.preloadPyTorch]: 'WhenPossible' }, onFailure: 'wait' },
+    );
+    await waitFor(() => run.launcher.stderr.includes('Successors of ranks 0 have imported PyTorch and wait'), {
+      what: 'the successor',
+      deadlineMs: 300_000,
+    });
+    process.kill(ranksBelow(run.launcher.child.pid ?? 0).get(0) ?? 0, 'SIGKILL');
+    await waitFor(() => run.operator.ofKind('reaped').length > 0, { what: 'the end of the rank' });
     expect(run.launcher.cause()).toMatchObject({ kind: 'engineFailed', rank: 0, exitCode: 137 });
     expect(run.launcher.cause().message).toMatch(/rank 0 .* was killed by SIGKILL/);
-    expect(run.launcher.cause().lastLines.at(-1)).toMatch(/^step 3\/12/);
-    expect(steps(run).at(-1)?.step).toBe(3);
+    expect(run.launcher.cause().lastLines.at(-1)).toMatch(/^step 1\/12/);
+    writeFileSync(goesOn, '');
+    const { directory: saved, manifestSha256 } = halfway;
+    const resume = { step: HALFWAY, path: join('undisturbed', saved), manifestSha256 };
+    const assignment = aWholeGang(1, { incarnation: 2, saveDirectory: 'killed/2', resume });
+    run.operator.connections.at(-1)?.send({ kind: 'assignment', assignment });
+    expect(await exitOf(run)).toBe(0);
+    expect(run.launcher.stderr).toContain('Rank 0: a successor that has imported PyTorch takes over.');
+    expect([...losses(run)].slice(1)).toEqual([...undisturbed].slice(HALFWAY));
+    expect(run.operator.violations).toEqual([]);
   });
 });

@@ -1,3 +1,8 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { waitFor } from '@coxswain/local-cluster';
+import { stateOf } from './process-facts.ts';
 import { endStrays, type ProcessTable } from './processes.ts';
 import { LAUNCHER_ENV } from '../program/settings.ts';
 
@@ -57,5 +62,36 @@ describe('what ranks leave behind', () => {
     const table = aTable({ 7: endsAfter(0), 8: () => `${LAUNCHER_ENV.bootId}=another`, 9: () => '' });
     expect(await endStrays(['mine'], table)).toBe(true);
     expect([...table.killed.keys()]).toEqual([7]);
+  });
+});
+
+/** Starts a process with each mark, guards them, and waits to be killed. */
+const GUARDING = `
+import { spawn } from 'node:child_process';
+import { Guard } from '${fileURLToPath(new URL('processes.ts', import.meta.url))}';
+const pids = ['one', 'two', 'three'].map((mark) => {
+  const env = { ...process.env, ${LAUNCHER_ENV.bootId}: mark };
+  return spawn('sleep', ['1000'], { detached: true, stdio: 'ignore', env }).pid;
+});
+new Guard({ marks: ['one', 'two'], directory: '/nowhere' });
+console.log(pids.join(' '));
+setInterval(() => undefined, 1_000);
+`;
+
+describe('a launcher that is killed', () => {
+  it('leaves nothing with one of its marks, and what is of others alone', async () => {
+    const launcher = spawn(process.execPath, ['--input-type=module', '-e', GUARDING], {
+      env: { PATH: process.env['PATH'] },
+    });
+    const [line] = (await once(launcher.stdout, 'data')) as [Buffer];
+    const [one = 0, two = 0, other = 0] = String(line).split(' ').map(Number);
+    try {
+      launcher.kill('SIGKILL');
+      const isGone = (pid: number): boolean => [undefined, 'Z'].includes(stateOf(pid));
+      await waitFor(() => isGone(one) && isGone(two), { what: 'their end', intervalMs: 5 });
+      expect(isGone(other)).toBe(false);
+    } finally {
+      execFileSync('kill', ['-9', String(other)]);
+    }
   });
 });

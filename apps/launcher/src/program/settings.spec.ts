@@ -47,6 +47,15 @@ describe('the environment of a pod', () => {
     expect(settingsOf(env)).toMatchObject({ gracePeriodMs: 5_000, terminationLog: '/tmp/log' });
   });
 
+  it.each([
+    ['WhenPossible', true],
+    ['Never', false],
+    [undefined, false],
+    ['a value of a later release', false],
+  ])('asks for processes that import PyTorch early with %s: %s', (value, want) => {
+    expect(settingsOf({ [POD_ENV.preloadPyTorch]: value }).preloadsPyTorch).toBe(want);
+  });
+
   it('may name a bucket, with credentials or without', () => {
     const bucket = { uri: 's3://training/runs', endpoint: 'http://minio:9000' };
     const env = { [POD_ENV.bucket]: JSON.stringify(bucket) };
