@@ -24,6 +24,8 @@ const PROGRAM = `
 import os, sys, time, torch
 from coxswain_hook.reporter import Reporter
 rank = os.environ['RANK']
+if rank == '0' and os.environ['MASTER_PORT'] == '9':
+    sys.exit(7)
 reporter = Reporter.from_environment()
 reporter.step(step=int(os.environ['MASTER_PORT']), rank=int(rank), step_time_ms=1, tokens=None)
 print('pid', os.getpid(), 'port', os.environ['MASTER_PORT'], *sys.argv[1:], flush=True)
@@ -51,7 +53,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 interface Pod {
   /** All that the launcher has logged. */
   readonly log: () => string;
-  /** Ranks 0 and 1 make a step with this port. */
+  /** Ranks 0 and 1 start with this port; with 9, rank 0 fails at once. */
+  readonly start: (port: number) => Promise<Gang>;
+  /** The same, until both have made a step. */
   readonly begin: (port: number) => Promise<Gang>;
   /** Process of each rank that started with this port, and its arguments. */
   readonly ranks: (port: number) => readonly { readonly pid: number; readonly args: string }[];
@@ -78,8 +82,8 @@ function aPod(inSuccessor: string, more: Partial<SuccessorsOptions> = {}): Pod {
       .filter(([, , , port]) => Number(port) === wanted)
       .toSorted(([, one], [, other]) => Number(one) - Number(other))
       .map(([, , pid, , args = '']) => ({ pid: Number(pid), args }));
-  const begin: Pod['begin'] = async (port) => {
-    const steps = new Set<number>();
+  const steps = new Map<number, Set<number>>();
+  const start: Pod['start'] = async (port) => {
     const gang = new Gang({
       settings: { nodeName: 'node-a', gracePeriodMs: 1_000 },
       own: { ranks: [0, 1], worldSize: 2, podIndex: 0, podCount: 1, incarnation: port },
@@ -94,15 +98,21 @@ function aPod(inSuccessor: string, more: Partial<SuccessorsOptions> = {}): Pod {
       },
       stdout: new LogSink(stdout),
       stderr: new LogSink(stdout),
-      onFact: (rank, fact) => void (fact.kind === 'step' && fact.step === port && steps.add(rank)),
+      onFact: (rank, fact) =>
+        void (fact.kind === 'step' && steps.set(fact.step, new Set([rank, ...(steps.get(fact.step) ?? [])]))),
       successors,
     });
     disposals.push(() => endRanks(gang));
     await gang.start({ host: '127.0.0.1', port });
-    await waitFor(() => steps.size === 2 && ranks(port).length === 2, { what: 'a step of both', intervalMs: 5 });
     return gang;
   };
-  return { log: () => logged, begin, ranks };
+  const begin: Pod['begin'] = async (port) => {
+    const gang = await start(port);
+    const haveStepped = (): boolean => steps.get(port)?.size === 2 && ranks(port).length === 2;
+    await waitFor(haveStepped, { what: 'a step of both', intervalMs: 5 });
+    return gang;
+  };
+  return { log: () => logged, start, begin, ranks };
 }
 
 async function endRanks(gang: Gang): Promise<void> {
@@ -129,6 +139,7 @@ describe('ranks that start again', () => {
     expect(waiting.every(isRunning)).toBe(true);
     const second = await pod.begin(2);
     expect(pod.ranks(2)).toEqual(waiting.map((pid) => ({ pid, args: '2' })));
+    expect(pod.log()).not.toMatch(/Successor of rank \d: pid/);
     expect(pod.log()).toContain('Ranks 0-1: a successor that has imported PyTorch takes over.');
     expect(second.garbage).toEqual({ lines: 0, connections: 0 });
     await logs(pod, /(Successors of ranks 0-1[^]*){2}/);
@@ -186,9 +197,13 @@ describe('ranks that start again', () => {
     const first = await pod.begin(1);
     await logs(pod, 'Successors of ranks 0-1 have imported PyTorch');
     await endRanks(first);
-    for (const pid of pidsOf(pod.log())) process.kill(pid, 'SIGSTOP');
-    await pod.begin(2);
-    expect(pod.log()).toMatch(/Rank \d imports PyTorch anew: it did not answer within 0\.3 s\./);
+    const [, ofRank1 = 0] = pidsOf(pod.log());
+    process.kill(ofRank1, 'SIGSTOP');
+    // Rank 0 has ended before rank 1 is there.
+    const second = await pod.start(9);
+    expect(pod.log()).toContain('Rank 1 imports PyTorch anew: it did not answer within 0.3 s.');
+    expect(await second.ended).toMatchObject({ kind: 'engineFailed', rank: 0, exitCode: 7 });
+    expect(isRunning(ofRank1)).toBe(false);
   });
 });
 

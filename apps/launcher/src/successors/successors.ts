@@ -143,10 +143,12 @@ export class Successors {
   /** The process that takes over as this rank; undefined: none can. */
   async take(generation: Generation, { rank, command, env }: RankStart): Promise<ChildProcess | undefined> {
     const process = generation.processes.find((one) => one.rank === rank);
+    const wasReady = process?.isReady === true;
     const child = await process?.take({ command, env, startedBy: this.#options.startedBy }, this.#times.answerMs);
-    if (child === undefined)
-      this.#options.logLine(`Rank ${rank} imports PyTorch anew: ${process?.why ?? 'its successor had not started'}.`);
-    return child;
+    if (child !== undefined) return child;
+    if (wasReady) this.#failures += 1;
+    this.#options.logLine(`Rank ${rank} imports PyTorch anew: ${process?.why ?? 'its successor had not started'}.`);
+    return undefined;
   }
 
   /** All that can take over have done so. */

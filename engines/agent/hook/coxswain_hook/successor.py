@@ -36,7 +36,10 @@ class Unfit(Exception):
 
 
 def serve(run_shadowed):
-    """Returns when the launcher releases this process; ends the process otherwise. `run_shadowed`: what Python would have run at its start without us."""
+    """Returns when the launcher releases this process; ends the process otherwise.
+
+    `run_shadowed`: what Python would have run at its start without us.
+    """
     channel = Channel(int(os.environ.pop(CHANNEL_VARIABLE)))
     rank = os.environ.pop(OF_VARIABLE)
     name = _rename(f'successor-{rank}')
@@ -79,7 +82,8 @@ def prepare(order, run_shadowed):
         name for name in set_by_program if name.startswith(READ_BY_LOADERS) and not name.startswith(READ_LATE)
     )
     if early:
-        raise Unfit(f'the program sets {", ".join(early)}, which libraries read when they are loaded; set it in engine.env')
+        names = ', '.join(early)
+        raise Unfit(f'the program sets {names}, which libraries read when they are loaded; set it in engine.env')
     return reads
 
 
