@@ -95,7 +95,7 @@ export class EngineProcess {
     };
     const { exitCode, signalCode } = this.#child;
     if (exitCode === null && signalCode === null) this.#child.once('exit', end);
-    // One that was adopted and has ended since: nobody is told while this is made.
+    // An adopted process may have ended before this listener. Its end is handled later, as that of others.
     else setImmediate(end, exitCode, signalCode);
   }
 

@@ -263,7 +263,7 @@ export class Gang {
       successors === undefined || generation === undefined
         ? []
         : await Promise.all(starts.map((start) => successors.take(generation, start)));
-    // Without successors nothing has waited: nobody can have ended the ranks meanwhile.
+    // The gang may have been ended while its successors answered.
     if (this.#decided !== undefined) return generation?.end('the ranks were ended');
     this.#processes = starts.map(({ rank, env, command }, index) =>
       this.#spawn({ ranks: [rank], starter: undefined, run, command, adopted: taken[index] }, env),

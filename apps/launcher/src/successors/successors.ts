@@ -24,7 +24,7 @@ const TIMES = {
   /** How often memory is measured. */
   lookMs: 2_000,
 };
-/** So many successors that fail show that others would too. */
+/** After so many failures, others would fail too. */
 const MOST_FAILURES = 3;
 
 /** What successors are made from. */
@@ -129,7 +129,7 @@ export class Successors {
     this.#timer = setTimeout(begin, this.#times.afterFirstStepMs).unref();
   }
 
-  /** The ranks start again now. Whoever is not ready ends. */
+  /** The ranks start again now. Successors that are not ready end. */
   release(): Generation | undefined {
     clearTimeout(this.#timer);
     const generation = this.#generation;

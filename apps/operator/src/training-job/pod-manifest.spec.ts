@@ -112,7 +112,7 @@ describe('a pod of a gang', () => {
     const { spec } = podOf({ job, placement: { resume }, context: { codeUrl: 'http://minio:9000/code' } });
     const env = spec.containers[0]?.env.map(({ name }) => name) ?? [];
     // A pod that converts a checkpoint has its order in place of a gang's facts; this job has no Secrets, and preloads nothing.
-    const ofGangs = Object.values(POD_ENV).filter((name) => !/_(CONVERSION|SECRET_VARIABLES|PRELOAD_PYTORCH)$/.test(name));
+    const ofGangs = Object.values(POD_ENV).filter((name) => !/_(CONVERSION|SECRET_\w+|PRELOAD_\w+)$/.test(name));
     expect(env.filter((name) => name.startsWith('COXSWAIN_')).toSorted()).toEqual(ofGangs.toSorted());
     expect(new Set(env).size).toBe(env.length);
   });
@@ -194,16 +194,6 @@ describe('a pod of a gang', () => {
     expect(envOf(podOf({ placement: { runtime } }))['COXSWAIN_PREFLIGHT_TIMEOUT_SECONDS']).toBe('90');
     expect(level(podOf({ job, placement: { runtime } }))).toBe('Off');
   });
-
-  it.each([['WhenPossible'], ['Never'], [undefined]] as const)(
-    'passes restartPolicy.preloadPyTorch on to its launcher as the job has it: %s',
-    (preloadPyTorch) => {
-      const { restartPolicy } = aTrainingJob().spec;
-      const more = preloadPyTorch === undefined ? {} : { preloadPyTorch };
-      const pod = podOf({ job: { spec: { restartPolicy: { ...restartPolicy, ...more } } } });
-      expect(envOf(pod)['COXSWAIN_PRELOAD_PYTORCH']).toBe(preloadPyTorch);
-    },
-  );
 
   it('has ranks with as many threads as each has processors, unless the user knows better', () => {
     const job = { spec: { resources: { cpuPerGpu: '12' } } };

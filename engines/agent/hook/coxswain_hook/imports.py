@@ -13,7 +13,7 @@ import time
 # How often it is looked whether there are more. A look costs a comparison of two numbers unless there are.
 LOOK_SECONDS = 2.0
 MAX_MODULES = 8192
-# Whoever imports them connects to others, or uses a GPU, at once.
+# Their import connects to other processes, or uses a GPU.
 NEVER = frozenset(('mpi4py', 'pycuda'))
 OURS = frozenset(('__main__', 'sitecustomize', 'usercustomize', 'coxswain_hook', 'coxswain_agent'))
 

@@ -18,7 +18,7 @@ OF_VARIABLE = 'COXSWAIN_SUCCESSOR_OF'
 FIRST = ('torch', 'torch.distributed')
 # Put together anew at each start: where Python searches is set right at the release.
 OWN_VARIABLES = ('PYTHONPATH',)
-# Libraries in C read these when they are loaded, which nobody sees here.
+# Libraries in C read these when they are loaded. The hook cannot observe that.
 READ_BY_LOADERS = (
     *('OMP_', 'GOMP_', 'KMP_', 'MKL_', 'OPENBLAS_', 'BLIS_', 'NUMEXPR_', 'LD_', 'MALLOC_'),
     *('CUDA_', 'HIP_', 'ROCR_', 'PYTORCH_', 'TORCH_', 'C10_'),
@@ -26,7 +26,7 @@ READ_BY_LOADERS = (
 # And these only when a process group is made.
 READ_LATE = ('TORCH_NCCL_', 'TORCH_GLOO_', 'TORCH_DISTRIBUTED_')
 DEVICES = ('/dev/nvidia', '/dev/kfd', '/dev/dri/')
-# Counts and versions: open in a process that uses no GPU.
+# Open also in a process that only counts GPUs.
 HARMLESS_DEVICES = ('/dev/nvidiactl', '/dev/nvidia-caps')
 MAX_LINE_BYTES = 16 * 1024 * 1024
 
@@ -97,7 +97,7 @@ def take_over(environment, arguments):
     if original is not None:
         original[len(original) - count :] = arguments
     sys.argv[1:] = arguments
-    # The first folder is that of the hook: parts of it are imported late, and the ranks' own goes with each run of theirs.
+    # The first folder is the hook of this process, which stays: parts of it are imported late.
     own, rest = before[:1], [one for one in sys.path if one not in before]
     sys.path[:] = [*own, *_folders(environment.get('PYTHONPATH', ''))[1:], *rest]
     importlib.invalidate_caches()

@@ -45,4 +45,13 @@ describe('a pod', () => {
     expect(envOf({ engine })[POD_ENV.secretVariables]).toBe('HF,WANDB');
     expect(envOf({})).not.toHaveProperty(POD_ENV.secretVariables);
   });
+
+  it.each(['WhenPossible', 'Never', undefined] as const)(
+    'has restartPolicy.preloadPyTorch as its job has it: %s',
+    (value) => {
+      const preloadPyTorch = value === undefined ? {} : { preloadPyTorch: value };
+      const restartPolicy = { ...aTrainingJob().spec.restartPolicy, ...preloadPyTorch };
+      expect(envOf({ restartPolicy })[POD_ENV.preloadPyTorch]).toBe(value);
+    },
+  );
 });
