@@ -76,6 +76,8 @@ export interface GangOptions {
   readonly onRankEnd?: () => void;
   /** Processes that have imported PyTorch and may take over; undefined: each rank is started anew. */
   readonly successors?: Successors | undefined;
+  /** Whether other ranks may start in this pod after these, so that successors are worth their memory. */
+  readonly mayRestart?: boolean;
   /** How long ranks that were killed may take to end; default 60 s. */
   readonly dyingMs?: number;
 }
@@ -276,7 +278,8 @@ export class Gang {
   #prepareSuccessors(): void {
     const starts = this.#starts;
     this.#starts = [];
-    if (starts.length > 0) this.#options.successors?.prepare(starts);
+    const { successors, mayRestart = false } = this.#options;
+    if (starts.length > 0 && mayRestart) successors?.prepare(starts);
   }
 
   #commonVariables({ facts, filesDirectory, hook }: IncarnationPlace, run: EngineRun | undefined): Variables {

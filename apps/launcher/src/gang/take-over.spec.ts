@@ -101,6 +101,7 @@ function aPod(inSuccessor: string, more: Partial<SuccessorsOptions> = {}): Pod {
       onFact: (rank, fact) =>
         void (fact.kind === 'step' && steps.set(fact.step, new Set([rank, ...(steps.get(fact.step) ?? [])]))),
       successors,
+      mayRestart: true,
     });
     disposals.push(() => endRanks(gang));
     await gang.start({ host: '127.0.0.1', port });

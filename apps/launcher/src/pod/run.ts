@@ -112,7 +112,8 @@ export async function run({ settings, command, environment: allVariables }: RunO
       stdout,
       stderr,
       output: { secrets, onOutput: (from, stream, chunk) => kept.write(from, stream, chunk) },
-      successors: assignment.onFailure === 'wait' ? successors : undefined,
+      successors,
+      mayRestart: assignment.onFailure === 'wait',
       onFact: (rank, fact) =>
         fact.kind === 'stacks' ? stacks.receive(rank, fact) : reporter.facts.receive(rank, fact),
       onFailure: () => reporter.failed(),
