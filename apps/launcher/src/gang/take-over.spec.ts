@@ -57,6 +57,8 @@ interface Pod {
   readonly start: (port: number) => Promise<Gang>;
   /** The same, until both have made a step. */
   readonly begin: (port: number) => Promise<Gang>;
+  /** The pod is asked to stop. */
+  readonly stop: () => void;
   /** Process of each rank that started with this port, and its arguments. */
   readonly ranks: (port: number) => readonly { readonly pid: number; readonly args: string }[];
 }
@@ -113,7 +115,7 @@ function aPod(inSuccessor: string, more: Partial<SuccessorsOptions> = {}): Pod {
     await waitFor(haveStepped, { what: 'a step of both', intervalMs: 5 });
     return gang;
   };
-  return { log: () => logged, start, begin, ranks };
+  return { log: () => logged, start, begin, ranks, stop: () => successors.stop() };
 }
 
 async function endRanks(gang: Gang): Promise<void> {
@@ -225,13 +227,17 @@ describe('the successors of a pod', () => {
     expect(pod.log()).toMatch(/no successors wait \(restartPolicy\.preloadPyTorch\): the command begins with bash, /);
   });
 
-  it('end when the ranks need their memory', async () => {
-    let memory = PLENTY as ReturnType<NonNullable<SuccessorsOptions['memory']>>;
-    const pod = aPod(SAY_PID, { memory: () => memory });
-    await pod.begin(1);
+  it.each<[string, (pod: Pod, memory: { used: number }) => void]>([
+    ['the ranks need their memory', (_pod, memory) => void (memory.used = PLENTY.limitBytes - 1)],
+    ['the pod is asked to stop, and its ranks save', (pod) => pod.stop()],
+  ])('end when %s', async (_sentence, act) => {
+    const memory = { used: PLENTY.usedBytes as number };
+    const pod = aPod(SAY_PID, { memory: () => ({ ...PLENTY, usedBytes: memory.used }) });
+    const first = await pod.begin(1);
     await logs(pod, 'Successors of ranks 0-1 have imported PyTorch');
-    memory = { ...PLENTY, usedBytes: PLENTY.limitBytes - 1 };
-    await logs(pod, 'the ranks need the memory that they use');
+    act(pod, memory);
     await waitFor(() => !pidsOf(pod.log()).some(isRunning), { what: 'their end', intervalMs: 5 });
+    expect(pod.ranks(1).every(({ pid }) => isRunning(pid))).toBe(true);
+    expect(first.isRunning).toBe(true);
   });
 });
