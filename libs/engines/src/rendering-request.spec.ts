@@ -23,6 +23,14 @@ describe('a layout of which little more is known', () => {
     });
   });
 
+  it.each([
+    ['a program that is given, of which nothing is assumed', ['python3', 'a.py'], []],
+    ['a program that is not given', undefined, ['assumed: engine.command is python3 train.py']],
+  ])('lists nothing that engine command does not pass to the program: %s', (_what, command, want) => {
+    const engine = { name: 'command', ...(command === undefined ? {} : { command }) };
+    expect(ask({ engine, layout: { dataParallelDegree: 8 } }).program?.notes).toEqual(want);
+  });
+
   it('is given data that its release can read', () => {
     const layout = { dataParallelDegree: 8, states: { zeroStage: 3 } };
     const { program } = ask({ engine: { name: 'torchtitan', release: 'v0.2.2' }, model, layout });

@@ -61,8 +61,10 @@ function withAssumptions(
   isSaving: boolean,
 ): Whole {
   const notes: string[] = [];
+  // The program of engine command receives nothing of the job, so only the program itself can be assumed in a way that matters.
+  const isRead = (sentence: string): boolean => engine.name !== 'command' || sentence.startsWith('engine.command ');
   const assume = <T>(value: T, sentence: string): T => {
-    notes.push(`assumed: ${sentence}`);
+    if (isRead(sentence)) notes.push(`assumed: ${sentence}`);
     return value;
   };
   const { microBatchSize = DEFAULT_MICRO_BATCH_SIZE } = training ?? {};
