@@ -25,21 +25,22 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
-def change_line(change: Change, job: types.Job) -> str | None:
-    """The line of a change; None: it has none."""
+def change_line(change: Change, job: types.Job, last_loss: float | None = None) -> str | None:
+    """The line of a change; None: it has none. last_loss: for a step without one, as many programs print every tenth."""
     if change.kind == "event":
         return f"{clock(change.data['at'])}  {change.data['type']}: {first_line(change.data['message'])}"
     if change.kind == "step":
-        return f"{clock(change.data['at'])}  {step_line(change.data, job)}"
+        return f"{clock(change.data['at'])}  {step_line(change.data, job, last_loss)}"
     return None
 
 
-def step_line(point: types.StepPoint, job: types.Job) -> str:
+def step_line(point: types.StepPoint, job: types.Job, last_loss: float | None = None) -> str:
     """Such as `step 40 of 160, loss 1.9211, 2,500 tokens/s, 51 s left`."""
     total = job["totalSteps"]
     parts = [f"step {point['step']}" + ("" if total is None else f" of {total}")]
-    if point["loss"] is not None:
-        parts.append(f"loss {point['loss']:.4f}")
+    loss = last_loss if point["loss"] is None else point["loss"]
+    if loss is not None:
+        parts.append(f"loss {loss:.4f}")
     if point["tokensPerSecond"] is not None:
         parts.append(f"{point['tokensPerSecond']:,.0f} tokens/s")
     if total is not None:

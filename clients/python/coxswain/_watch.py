@@ -79,7 +79,7 @@ class Shown:
             if now - self._shown_at < _SHOWN_EVERY_SECONDS:
                 return
             self._shown_at = now
-        line = change_line(change, self._job.data)
+        line = change_line(change, self._job.data, self.losses[-1][1] if self.losses else None)
         if line is not None:
             self._print(line)
 

@@ -29,7 +29,7 @@ def watch(server: Server, is_async: bool) -> None:
     asyncio.run(run())
 
 
-def step(number: int, loss: float) -> bytes:
+def step(number: int, loss: float | None) -> bytes:
     point = {"step": number, "loss": loss, "tokensPerSecond": None, "stepTimeMs": 500, "at": AT}
     return frame("step", point, f"1-{number}")
 
@@ -44,6 +44,17 @@ def test_a_terminal_shows_the_last_step_before_the_end(
     assert capsys.readouterr().out == (
         "07:00:05  step 160 of 160, loss 1.5000, 0.0 s left\ntiny: Complete. All ranks finished.\n"
     )
+
+
+@both
+def test_a_step_without_a_loss_is_shown_with_the_last_one(
+    server: Server, a_job: AJob, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, is_async: bool
+) -> None:
+    monkeypatch.setattr(_watch, "_SHOWN_EVERY_SECONDS", 0.0)
+    end = step(10, 1.5) + step(11, None) + frame("job", a_job(state="Complete", summary="All ranks finished."))
+    server.answers = [a_job(), Parts(frame("job", a_job()), b"id: 1\n\n", end).events()]
+    watch(server, is_async)
+    assert "step 11 of 160, loss 1.5000" in capsys.readouterr().out
 
 
 @both
