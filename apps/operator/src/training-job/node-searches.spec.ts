@@ -166,14 +166,19 @@ describe('a search of nodes beside the loop', () => {
     expect([desk.news, desk.searches.size]).toEqual([['research/a', 'research/b', 'research/c'], 0]);
   });
 
-  it('is refused to a thousand jobs at once, whose order is made once', async () => {
+  it('is refused to a thousand jobs, whose order is made once, 200 of them in a turn of the event loop', async () => {
     const desk = new Desk();
     for (let index = 0; index < 1_000; index += 1) desk.ask(`job-${index}`);
     await desk.answer(REFUSED);
     for (let index = 0; index < 1_000; index += 1) desk.standing.set(`uid-job-${index}`, REFUSED);
     desk.looks = 0;
     desk.searches.end('uid-job-0');
-    expect([desk.news.length, desk.looks]).toEqual([1_000, 999]);
+    expect([desk.news.length, desk.looks]).toEqual([1 + 200, 999]);
+    desk.ask('late');
+    expect(desk.asked).toEqual(['job-0']);
+    for (let turn = 0; turn < 5; turn += 1) await desk.clock.advance(0);
+    expect([desk.news.length, desk.asked]).toEqual([1_000, ['job-0', 'late']]);
+    expect(desk.looks).toBe(999 + 1);
   });
 
   it('that fails is told, lets others go first, and is made again later', async () => {

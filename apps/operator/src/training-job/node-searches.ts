@@ -27,6 +27,8 @@ export interface NodeSearchesParts {
 
 /** How long the turn is kept for a job with an unused result. Its reconcile starts within milliseconds and makes one or two API calls. */
 export const ANSWER_KEPT_MS = 5_000;
+/** Jobs that are refused in one turn of the event loop: each takes about 0.03 ms, and wakes a job. */
+const REFUSED_IN_A_TURN = 200;
 const FIRST_RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 300_000;
 
@@ -52,6 +54,8 @@ export class NodeSearches implements NodeSearchesView {
   readonly #asked = new Map<string, Asked>();
   /** The job that searches or has an unused result. */
   #turn: Asked | undefined;
+  /** Set while the event loop has a turn in the middle of refusals. */
+  #cancelRest: (() => void) | undefined;
   /** When each namespace of a job that waits here had its last turn, as a number that grows. */
   #servedAs: ReadonlyMap<string, number> = new Map();
   #servings = 0;
@@ -97,6 +101,7 @@ export class NodeSearches implements NodeSearchesView {
   /** Ends every search. */
   close(): void {
     this.#isClosed = true;
+    this.#cancelRest?.();
     for (const uid of [...this.#asked.keys()]) this.#remove(uid);
   }
 
@@ -109,20 +114,40 @@ export class NodeSearches implements NodeSearchesView {
     if (this.#turn === asked) this.#turn = undefined;
   }
 
-  /** Skips jobs whose request was refused meanwhile for the same shape. Thousands may ask, so their order is made once. */
+  /**
+   * Skips jobs whose request was refused meanwhile for the same shape. Thousands may ask: their order is made once, and after some of them the event
+   * loop gets a turn.
+   */
   #next(): void {
+    if (this.#cancelRest === undefined) this.#takeFirst(this.#inTurn());
+  }
+
+  #takeFirst(inOrder: readonly Asked[]): void {
     if (this.#turn !== undefined || this.#isClosed) return;
     const refused: Asked[] = [];
-    for (const asked of this.#inTurn()) {
-      const { job, search } = asked;
-      if (this.#parts.scheduler.standingRefusal(job.metadata.uid, search.request) === undefined) {
+    for (const [index, asked] of inOrder.entries()) {
+      const { uid } = asked.job.metadata;
+      if (this.#asked.get(uid) !== asked || asked.state !== 'waiting') continue;
+      if (this.#parts.scheduler.standingRefusal(uid, asked.search.request) === undefined) {
         void this.#search(asked);
         break;
       }
-      this.#asked.delete(job.metadata.uid);
+      this.#asked.delete(uid);
       refused.push(asked);
+      if (refused.length < REFUSED_IN_A_TURN) continue;
+      this.#rest(inOrder.slice(index + 1));
+      break;
     }
     for (const { job } of refused) this.#parts.onNews(keyOf(job));
+  }
+
+  /** Goes on with these later, and then with those that have asked meanwhile. */
+  #rest(inOrder: readonly Asked[]): void {
+    this.#cancelRest = this.#parts.clock.setTimer(0, () => {
+      this.#cancelRest = undefined;
+      this.#takeFirst(inOrder);
+      this.#next();
+    });
   }
 
   #inTurn(): readonly Asked[] {
