@@ -267,6 +267,11 @@ describe('for how many GPUs a job is planned that may run on fewer', () => {
     expect(planned(plan(), 11, 2, quota)).toBe(expected);
   });
 
+  it('stays for a job that waits with Kueue although quota and nodes are free for it', () => {
+    expect(planned(plan(), 12, 2, waits(12))).toBe(12);
+    expect(planned(plan({ gpus: 8, forEpoch: 2 }), 12, 2, waits(9))).toBe(8);
+  });
+
   it.each<[string, JobQuota['kind'] | undefined, number]>([
     ['asks for all of them if it has no queue', undefined, 12],
     ['asks for all of them if it holds no quota', 'waiting', 12],

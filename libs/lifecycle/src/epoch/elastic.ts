@@ -53,12 +53,20 @@ export function gpusToPlanFor(record: JobRecord, facts: Facts, plan: JobPlan | u
   // Running jobs leave their nodes for that size.
   if (standingClaim(record) !== undefined) return plan.gpus;
   const shrinks = leftToShrink(record) && freeGpus(record, facts) < plan.gpus;
-  if (wait !== undefined && (shrinks || isOver(facts, wait)))
+  if (wait !== undefined && (shrinks || (isOver(facts, wait) && !hasAllItCounts(record, facts, plan))))
     return fewerGpus(spec, plan, freeGpus(record, facts)) ?? plan.gpus;
   const hasRun = plan.forEpoch !== undefined && record.epoch >= plan.forEpoch && mayAskForAll(facts, spec);
   // A gang that was stopped to grow is followed by a larger one, even if its own GPUs do not show as free yet.
   const wasReplaced = record.attempts.at(-1)?.outcome === 'Resized';
   return hasRun && (wasReplaced || freeGpus(record, facts) >= spec.gpus) ? spec.gpus : plan.gpus;
+}
+
+/**
+ * Whether the job waits in its queue although quota and nodes are free for it: others are before it, the queue is on hold, or Kueue is about to preempt for it.
+ * With fewer GPUs it would wait as well, and run on fewer when it is its turn.
+ */
+function hasAllItCounts(record: JobRecord, facts: Facts, { gpus }: JobPlan): boolean {
+  return facts.observed.quota?.kind === 'waiting' && freeGpus(record, facts) >= gpus;
 }
 
 /** Whether the last gang made room by going on with fewer GPUs: it does so at once. */
