@@ -1,6 +1,7 @@
 export { MAX_PLANNED_GPUS, MAX_WORLD_SIZE } from './degree.ts';
 export { ParallelLayout, formatLayout, worldSize } from './parallel-layout.ts';
 export type { RankAxis } from './parallel-layout.ts';
+export { isWhole } from './whole-layout.ts';
 export { FORMAT_OF_SHARDING } from './checkpoint-formats.ts';
 export type { LayoutCheckpointFormat } from './checkpoint-formats.ts';
 export { MAX_LISTED_STAGES } from './pipeline-plan.ts';

@@ -1,4 +1,4 @@
-import { type ParallelLayout, worldSize } from '@coxswain/layout';
+import { isWhole, type ParallelLayout, worldSize } from '@coxswain/layout';
 import { packWithin } from '../capacity/across-islands.ts';
 import { capacitiesOfEqualNics, needsEqualNics, unequalNics } from '../capacity/equal-nics.ts';
 import { type FabricCapacity, type FabricNode, gpusOf } from '../nodes/fabric.ts';
@@ -143,19 +143,6 @@ function fewerReplicas(refused: Refused): string | undefined {
   return index === undefined
     ? undefined
     : `lower layout.dataParallelDegree from ${layout.dataParallelDegree} to ${degrees[index - 1]}`;
-}
-
-/** Whether experts and shards of states still divide the ranks of a stage. */
-function isWhole({ expert, dataParallelShardDegree = 1, ...layout }: ParallelLayout): boolean {
-  const replicas = layout.dataParallelDegree * (layout.contextParallelDegree ?? 1);
-  const stage = replicas * layout.tensorParallelDegree * (layout.weightShardDegree ?? 1);
-  const experts =
-    expert === undefined
-      ? 1
-      : (expert.expertTensorParallelDegree ?? layout.tensorParallelDegree) *
-        (expert.weightShardDegree ?? 1) *
-        expert.expertParallelDegree;
-  return stage % experts === 0 && replicas % dataParallelShardDegree === 0;
 }
 
 /** Whether every replica still takes as many whole micro-batches as the others. */

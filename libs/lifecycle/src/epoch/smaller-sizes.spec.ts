@@ -1,5 +1,7 @@
 import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
 import type { TrainingJob } from '@coxswain/api-types';
+import { findNodes } from '@coxswain/fabric';
+import { aFabricNode } from '@coxswain/fabric/testing';
 import { formatLayout, ParallelLayout, worldSize } from '@coxswain/layout';
 import fc from 'fast-check';
 import { smallerSizes } from './smaller-sizes.ts';
@@ -62,6 +64,20 @@ describe('an elastic job can make room', () => {
     ],
   ])('%s', (_, planned, expected) => {
     expect(sizesOf(planned)).toEqual(expected);
+  });
+
+  it('is placed without experts that do not divide so few ranks, and with them where they do', () => {
+    const layout = ParallelLayout.parse({ dataParallelDegree: 16, expert: { expertParallelDegree: 8 } });
+    const job = aJob({ copies: 1, stages: 1, minGpus: 4 });
+    const spec = { ...job.spec, training: { steps: 1, globalBatchSize: 48 } };
+    const plan = { ...job.status?.plan, gpus: 16, layout };
+    const withExperts = { ...job, spec, status: { ...job.status, plan } } as TrainingJob;
+    const capacity = { fabric: { nodes: [aFabricNode({ gpus: 16 })] }, usedGpus: new Map() };
+    const placed = smallerSizes(withExperts).map(({ gpus, request }) => {
+      expect(findNodes(request, capacity)).toBeDefined();
+      return `${gpus}: ${formatLayout(request.layout)}`;
+    });
+    expect(placed).toEqual(['12: dp12', '8: dp8 / ep8', '6: dp6', '4: dp4']);
   });
 
   it('asks for as many nodes as it says, whatever the plan', () => {

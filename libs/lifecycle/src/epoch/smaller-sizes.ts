@@ -1,7 +1,7 @@
 /** On which smaller numbers of GPUs can an elastic job go on, and what does it ask for then? */
 import type { TrainingJob } from '@coxswain/api-types';
 import { acrossIslandsOf } from '@coxswain/fabric';
-import type { ParallelLayout } from '@coxswain/layout';
+import { isWhole, type ParallelLayout } from '@coxswain/layout';
 import type { SmallerSize } from '@coxswain/scheduling';
 import { copiesOfFewerGpus, type ElasticSpec } from './elastic.ts';
 
@@ -25,7 +25,7 @@ export function smallerSizes({ spec, status }: TrainingJob): readonly SmallerSiz
     .flatMap((fewer) => {
       const narrowed = onFewerGpus(layout, fewer / gpus);
       if (narrowed === undefined) return [];
-      const request = { layout: narrowed, acrossIslands: acrossIslandsOf(spec.resources) };
+      const request = { layout: searched(narrowed), acrossIslands: acrossIslandsOf(spec.resources) };
       return [{ gpus: fewer, request: { ...request, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) } }];
     });
 }
@@ -39,6 +39,13 @@ function onFewerGpus(layout: ParallelLayout, share: number): ParallelLayout | un
   const fewerStages = divisorsDownFrom(stages).find((degree) => parts % degree === 0 && parts / degree <= copies);
   if (fewerStages === undefined) return undefined;
   return { ...layout, dataParallelDegree: parts / fewerStages, pipelineParallelDegree: fewerStages };
+}
+
+/** Nodes are searched without experts and shards of states that do not divide so few ranks: the planner chooses others. */
+function searched(layout: ParallelLayout): ParallelLayout {
+  if (isWhole(layout)) return layout;
+  const { expert: _experts, dataParallelShardDegree: _shards, ...rest } = layout;
+  return rest;
 }
 
 function divisorsDownFrom(degree: number): readonly number[] {
