@@ -325,8 +325,9 @@ class RunningOperator implements Operator {
   async #work(term: number, signal: AbortSignal): Promise<void> {
     this.#log.info({ leaderTerm: term }, 'operator leads');
     this.#metrics.count('lease_transitions_total');
-    // The Fabric resource is applied before the first gang is placed, unless the API server is slow.
-    await Promise.race([this.#fabric.reconcile(), sleep(this.#clock, FIRST_FABRIC_MS, signal)]);
+    // The Fabric resource and drains are applied before the first gang is placed, unless the API server is slow.
+    const first = Promise.all([this.#fabric.reconcile(), this.#queues.prepare()]);
+    await Promise.race([first, sleep(this.#clock, FIRST_FABRIC_MS, signal)]);
     const beside = [
       this.#podSweep.run(signal),
       this.#fabric.run(signal),

@@ -3,6 +3,7 @@ import { KubeApiError, type KubeObject, resourcePath } from '@coxswain/kube';
 import { FakeKubeApi } from '@coxswain/kube/testing';
 import { podsPath } from '../cluster/paths.ts';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
+import { createClusterScheduler } from '../training-job/cluster-scheduler.ts';
 import { DrainController } from './drain-controller.ts';
 
 const NAMESPACE = 'nvsentinel';
@@ -102,6 +103,22 @@ describe('the operator answers a DrainRequest', () => {
     await world.controller.reconcile();
     expect([world.states('one').at(-1), world.states('two')]).toEqual(['DrainComplete=True', ['Draining=True']]);
     expect(world.problems).toEqual([]);
+  });
+
+  it('and places no gang on the node meanwhile, even if it is not cordoned', async () => {
+    const world = new World();
+    world.script.node('gpu-7');
+    const scheduler = createClusterScheduler(world.script.cache, world.script.clock);
+    const takesGangs = (): boolean => scheduler.capacityFor('').fabric.nodes.some(({ usable }) => usable);
+    await world.pod('notebook');
+    expect(takesGangs()).toBe(true);
+    await world.request('one', ['notebook']);
+    await world.controller.reconcile();
+    expect(takesGangs()).toBe(false);
+    await world.podGone('notebook');
+    await world.controller.reconcile();
+    await world.controller.reconcile();
+    expect(takesGangs()).toBe(true);
   });
 
   it('of one namespace alone: a tenant that makes one in its own has no gang moved', async () => {

@@ -24,7 +24,7 @@ export interface DrainControllerParts {
   /** Of the requests: others are not read, because tenants may create them in namespaces of their own. */
   readonly namespace: string;
   readonly client: Pick<KubeClient, 'list' | 'patch'>;
-  readonly cache: Pick<ClusterCache, 'jobs' | 'pods' | 'drains'>;
+  readonly cache: Pick<ClusterCache, 'jobs' | 'nodes' | 'pods' | 'drains'>;
   readonly clock: Clock;
   /** Queues the job of that key for a reconcile. */
   readonly wake: (key: string) => void;
@@ -101,12 +101,13 @@ export class DrainController {
     node: string,
     requests: readonly { readonly object: KubeObject; readonly request: DrainRequest }[],
   ): Promise<void> {
-    const { namespace, client, clock, onProblem } = this.#parts;
+    const { namespace, cache, client, clock, onProblem } = this.#parts;
     try {
       const listed = await client.list<Pod>(podsPath(), { fieldSelector: `spec.nodeName=${node}` });
       const pods = podsOf(listed).map((pod) => this.#toPod(pod));
       for (const { object, request } of requests) {
-        const conditions = answerDrain(request, pods, clock.now());
+        const isReady = cache.nodes.get(node)?.facts.ready !== false;
+        const conditions = answerDrain(request, pods, { now: clock.now(), isReady });
         if (conditions === undefined) continue;
         const { name, resourceVersion } = object.metadata;
         const path = resourcePath({ ...DRAIN_REQUESTS, namespace, name });
@@ -153,7 +154,8 @@ export class DrainController {
 }
 
 function podsOf({ items }: KubeList<Pod>): readonly Pod[] {
-  return Array.isArray(items) ? items : [];
+  if (!Array.isArray(items)) throw new Error('the server answered no list of pods');
+  return items;
 }
 
 /** It was deleted, or somebody wrote its status: the next pass reads it again. */

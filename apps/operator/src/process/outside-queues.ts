@@ -76,6 +76,11 @@ export class OutsideQueues {
     };
   }
 
+  /** Reads what is to be drained, so that no gang is placed there. Never rejects. */
+  async prepare(): Promise<void> {
+    await this.#drains?.reconcile().catch(() => undefined);
+  }
+
   /** Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#nodeRequests.run(signal), this.#kueue?.run(signal), this.#drains?.run(signal)]);

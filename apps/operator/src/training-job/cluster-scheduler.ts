@@ -1,7 +1,8 @@
 import type { TrainingJob } from '@coxswain/api-types';
+import type { NodeFacts } from '@coxswain/fabric';
 import { EndArbiter } from '@coxswain/lifecycle';
 import { ClusterScheduler, type SchedulerView } from '@coxswain/scheduling';
-import { sameFacts } from '../cluster/cached-node.ts';
+import { type CachedNode, sameFacts } from '../cluster/cached-node.ts';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_JOB, BY_UID } from '../cluster/indexes.ts';
 
@@ -30,6 +31,7 @@ export function createClusterScheduler(
     if (changed === 'reserve') scheduler.reserveChanged();
     else for (const { metadata } of cache.nodes.list()) scheduler.nodeChanged(metadata.name);
   });
+  cache.drains.onChange((node) => scheduler.nodeChanged(node));
   return scheduler;
 }
 
@@ -45,10 +47,10 @@ function viewOf(cache: ClusterCache, clock: SchedulerClock): SchedulerView {
   return {
     now: () => clock.now(),
     monotonicMs: () => clock.monotonicMs(),
-    nodes: () => cache.nodes.list().map((node) => cache.stated.factsOf(node)),
+    nodes: () => cache.nodes.list().map((node) => factsOf(cache, node)),
     node: (name) => {
       const node = cache.nodes.get(name);
-      return node === undefined ? undefined : cache.stated.factsOf(node);
+      return node === undefined ? undefined : factsOf(cache, node);
     },
     reserve: () => cache.stated.reserve,
     windows: () => cache.stated.windows(),
@@ -62,6 +64,12 @@ function viewOf(cache: ClusterCache, clock: SchedulerClock): SchedulerView {
     placements: () => cache.placements.whole(),
     settledPods: (job) => settledPods(cache, job),
   };
+}
+
+/** A node that is to be drained takes no more gangs, even if it is not cordoned. */
+function factsOf({ stated, drains }: ClusterCache, node: CachedNode): NodeFacts {
+  const facts = stated.factsOf(node);
+  return drains.isAsked(node.metadata.name) ? { ...facts, schedulable: false, isCordoned: true } : facts;
 }
 
 function settledPods(cache: ClusterCache, { metadata: { uid, namespace } }: TrainingJob): ReadonlySet<string> {

@@ -1,6 +1,7 @@
 import { answerDrain, drainNotices, type DrainRequest, drainRequestOf, type PodOnNode } from './drain-requests.ts';
 
 const NOW = new Date('2026-11-30T12:00:00Z');
+const READY = { now: NOW, isReady: true };
 
 function aRequest(spec: object = {}, more: { readonly metadata?: object; readonly status?: object } = {}): unknown {
   return {
@@ -28,7 +29,7 @@ describe('an object of kind DrainRequest', () => {
   it.each<[string, unknown, readonly string[] | undefined]>([
     ['names pods of namespaces', aRequest({ podsToDrain: { a: ['x', 'y'], b: ['x'] } }), ['a/x', 'a/y', 'b/x']],
     ['may name no pod', aRequest({ podsToDrain: undefined }), []],
-    ['may have lists and names of another shape', aRequest({ podsToDrain: { a: 'x', b: [1, null, 'y'] } }), ['b/y']],
+    ['is read as far as it has lists of names', aRequest({ podsToDrain: { a: 'x', b: [1, null, 'y'] } }), ['b/y']],
     ['may have no map of pods', aRequest({ podsToDrain: ['x'] }), []],
     ['says nothing without a node', aRequest({ nodeName: '' }), undefined],
     ['says nothing with a node of another shape', aRequest({ nodeName: 7 }), undefined],
@@ -97,30 +98,40 @@ describe('the answer to a DrainRequest', () => {
       'Draining=False PodsGone, DrainComplete=True PodsGone: No pod of node gpu-7 was to be drained.',
     ],
   ])('%s', (_what, object, pods, expected) => {
-    const conditions = answerDrain(read(object), pods, NOW) ?? [];
+    const conditions = answerDrain(read(object), pods, READY) ?? [];
     const states = conditions.map(({ type, status, reason }) => `${String(type)}=${String(status)} ${String(reason)}`);
     expect(`${states.join(', ')}: ${String(conditions.at(-1)?.['message'])}`).toBe(expected);
+  });
+
+  it.each<[string, unknown, boolean, RegExp]>([
+    ['a list in place of a map', aRequest({ podsToDrain: ['gpt-1-0'] }), true, /NotUnderstood.*has to be a map/u],
+    ['objects in place of names', aRequest({ podsToDrain: { research: [{ name: 'x' }] } }), true, /NotUnderstood/u],
+    ['a node that is not ready', aRequest(), false, /NodeSilent.*its pods cannot end.*delete these pods by force/u],
+  ])('says so of %s, and is not complete', (_what, object, isReady, expected) => {
+    const conditions = answerDrain(read(object), isReady ? [] : [OURS], { now: NOW, isReady }) ?? [];
+    expect(conditions.map(({ type }) => type)).toEqual(['Draining']);
+    expect(`${String(conditions[0]?.['reason'])} ${String(conditions[0]?.['message'])}`).toMatch(expected);
   });
 
   it('shows five names of ten thousand and how many more there are', () => {
     const names = Array.from({ length: 10_000 }, (_, index) => `pod-${String(index).padStart(5, '0')}`);
     const pods = names.map((name) => ({ namespace: 'research', name, isOver: false }));
-    const [condition] = answerDrain(read(aRequest({ podsToDrain: { research: names } })), pods, NOW) ?? [];
+    const [condition] = answerDrain(read(aRequest({ podsToDrain: { research: names } })), pods, READY) ?? [];
     expect(condition?.['message']).toMatch(/10000 of 10000 pods.*research\/pod-00004 and 9995 more\.$/u);
   });
 
   it('is written once, keeps conditions of others and the time since when it holds', () => {
     const other = { type: 'Noted', status: 'True' };
-    const first = answerDrain(read(aRequest({}, { status: { conditions: [other] } })), [OURS], NOW);
+    const first = answerDrain(read(aRequest({}, { status: { conditions: [other] } })), [OURS], READY);
     const again = read(aRequest({}, { status: { conditions: first } }));
-    expect(answerDrain(again, [OURS], new Date('2026-11-30T12:01:00Z'))).toBeUndefined();
-    const later = answerDrain(again, [STRANGER, { ...OURS, job: { name: 'b', savesCheckpoints: true } }], NOW);
+    expect(answerDrain(again, [OURS], { ...READY, now: new Date('2026-11-30T12:01:00Z') })).toBeUndefined();
+    const later = answerDrain(again, [STRANGER, { ...OURS, job: { name: 'b', savesCheckpoints: true } }], READY);
     expect(first).toMatchObject([other, { lastTransitionTime: NOW.toISOString() }]);
     expect(later).toMatchObject([other, { type: 'Draining', lastTransitionTime: NOW.toISOString() }]);
   });
 
   it('is not changed once it is complete, even if a pod of that name is there again', () => {
-    const complete = answerDrain(read(aRequest()), [], NOW);
-    expect(answerDrain(read(aRequest({}, { status: { conditions: complete } })), [OURS], NOW)).toBeUndefined();
+    const complete = answerDrain(read(aRequest()), [], READY);
+    expect(answerDrain(read(aRequest({}, { status: { conditions: complete } })), [OURS], READY)).toBeUndefined();
   });
 });

@@ -20,6 +20,8 @@ export interface DrainRequest {
   readonly pods: ReadonlySet<string>;
   /** Of these pods. */
   readonly namespaces: ReadonlySet<string>;
+  /** It has an entry that is no list of names: the pods are not all known. */
+  readonly isUnread: boolean;
   readonly isAnswered: boolean;
   readonly conditions: readonly Fields[];
 }
@@ -36,7 +38,7 @@ export interface PodOnNode {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** undefined: the object names no node, so nothing can be drained. Lists and names of another shape are ignored: they name no pod that exists. */
+/** undefined: the object names no node, so nothing can be drained. */
 export function drainRequestOf(object: unknown): DrainRequest | undefined {
   const { metadata, spec, status } = fields(object);
   const { namespace, name, deletionTimestamp } = fields(metadata);
@@ -46,12 +48,16 @@ export function drainRequestOf(object: unknown): DrainRequest | undefined {
   const listed = Object.entries(fields(podsToDrain)).flatMap(([of, names]) =>
     list(names).flatMap((one) => (typeof one === 'string' ? [{ of, pod: `${of}/${one}` }] : [])),
   );
+  const isRead = Object.values(fields(podsToDrain)).every(
+    (names) => Array.isArray(names) && names.every((one) => typeof one === 'string'),
+  );
+  const isMap = podsToDrain === undefined || podsToDrain === null || fields(podsToDrain) === podsToDrain;
   const conditions = list(fields(status)['conditions']).map(fields);
   const isAnswered =
     deletionTimestamp !== undefined || conditions.some(({ type, status: is }) => type === COMPLETE && is === 'True');
   const pods = new Set(listed.map(({ pod }) => pod));
   const namespaces = new Set(listed.map(({ of }) => of));
-  return { namespace, name, node: nodeName, pods, namespaces, isAnswered, conditions };
+  return { namespace, name, node: nodeName, pods, namespaces, isUnread: !isMap || !isRead, isAnswered, conditions };
 }
 
 /** What it says to jobs of a namespace with a listed pod: save and leave the node at once. To others it says nothing. */
@@ -68,15 +74,21 @@ export function drainNotices(requests: readonly DrainRequest[], namespace: strin
 export function answerDrain(
   request: DrainRequest,
   pods: readonly PodOnNode[],
-  now: Date,
+  { now, isReady }: { readonly now: Date; readonly isReady: boolean },
 ): readonly Fields[] | undefined {
   if (request.isAnswered) return undefined;
+  if (request.isUnread)
+    return withConditions(request, now, [
+      { type: DRAINING, status: 'True', reason: 'NotUnderstood', message: NOT_UNDERSTOOD },
+    ]);
   const left = pods.filter(({ namespace, name, isOver }) => !isOver && request.pods.has(`${namespace}/${name}`));
   const total = request.pods.size;
   const { node } = request;
   if (left.length > 0)
     return withConditions(request, now, [
-      { type: DRAINING, status: 'True', reason: reasonOf(left), message: whatIsLeft(node, left, total) },
+      isReady
+        ? { type: DRAINING, status: 'True', reason: reasonOf(left), message: whatIsLeft(node, left, total) }
+        : { type: DRAINING, status: 'True', reason: 'NodeSilent', message: whatIsStuck(node, left, total) },
     ]);
   const message =
     total === 0
@@ -86,6 +98,13 @@ export function answerDrain(
     { type: DRAINING, status: 'False', reason: 'PodsGone', message },
     { type: COMPLETE, status: 'True', reason: 'PodsGone', message },
   ]);
+}
+
+const NOT_UNDERSTOOD =
+  'spec.podsToDrain has to be a map of namespaces to lists of names of pods. Coxswain cannot read all of it, so it cannot say when the drain is complete.';
+
+function whatIsStuck(node: string, left: readonly PodOnNode[], total: number): string {
+  return `${left.length} of ${count(total, 'pod')} ${left.length === 1 ? 'is' : 'are'} on node ${node}, which is not ready: its pods cannot end. Jobs go on elsewhere without it. Reboot the node, or delete these pods by force once nothing runs there.`;
 }
 
 type Reason = 'JobsLeave' | 'JobsCannotSave' | 'OtherPods';
