@@ -1,7 +1,7 @@
 /** The corpus of files that people have: one of each kind, in `examples/import`. */
 import { JobCreate } from '@coxswain/api-types';
 import { brokenLayoutRules, engineRefusal } from '@coxswain/engines';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { importFile } from './import-file.ts';
@@ -9,8 +9,9 @@ import type { ImportedJob } from '../job-import/imported-job.ts';
 
 const DIRECTORY = join(import.meta.dirname, '../../../../examples/import');
 const textOf = (file: string): string => readFileSync(join(DIRECTORY, file), 'utf8');
+const readExample = (path: string): unknown => (existsSync(join(DIRECTORY, path)) ? parse(textOf(path)) : undefined);
 const read = (file: string): ImportedJob =>
-  importFile(textOf(file), { file: `examples/import/${file}`, readBeside: (path) => parse(textOf(path)) });
+  importFile(textOf(file), { file: `examples/import/${file}`, readBeside: readExample });
 
 const FSDP = { zeroStage: 3, implementation: 'fsdp2' };
 
@@ -175,6 +176,44 @@ describe('a runtime of an imported pod', () => {
         volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'tokens' } }],
       },
     });
+  });
+});
+
+describe('a file of DeepSpeed beside a script', () => {
+  const SCRIPT = '#!/bin/bash\ndeepspeed --num_nodes 2 --num_gpus 8 t.py --deepspeed ds.json\n';
+  const ZERO = { zeroStage: 3, implementation: 'deepspeed' };
+  const OFFLOADED = { stage: 3, offload_optimizer: { device: 'cpu' } };
+
+  it.each<[string, object | undefined, object | undefined, RegExp]>([
+    [
+      'gives the ZeRO stage',
+      { zero_optimization: { stage: 3 } },
+      ZERO,
+      /^ds\.json: .*stage 3 \| layout\.states\.zeroStage 3/m,
+    ],
+    [
+      'names what it keeps on the host',
+      { zero_optimization: OFFLOADED },
+      ZERO,
+      /^ds\.json: offload_optimizer\.device cpu \| layout/m,
+    ],
+    ['of stage 0 divides nothing', { zero_optimization: { stage: 0 } }, undefined, /stage 0 \| layout/],
+    [
+      'without ZeRO is named',
+      { bf16: { enabled: true } },
+      undefined,
+      /^--deepspeed ds\.json \| layout .*run coxswain import ds\.json/m,
+    ],
+    [
+      'that is not there is named',
+      undefined,
+      undefined,
+      /^--deepspeed ds\.json \| layout .*run coxswain import ds\.json/m,
+    ],
+  ])('%s', (_what, file, states, line) => {
+    const { job, report } = importFile(SCRIPT, { readBeside: () => file });
+    expect(job.spec.layout).toEqual({ dataParallelDegree: 16, ...(states === undefined ? {} : { states }) });
+    expect(report.map(({ from, to, todo }) => [from, to, todo].join(' | ')).join('\n')).toMatch(line);
   });
 });
 

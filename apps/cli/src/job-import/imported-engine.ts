@@ -1,6 +1,7 @@
 /** The engine of an imported program: its words as they are, and a layout with what they say about the division of ranks. */
 import type { TrainingJobSpecInput } from '@coxswain/api-types';
 import { degreesOfVariables, spelledDegrees } from './degree-spellings.ts';
+import { type DeepSpeedFile, deepSpeedFile } from './deepspeed-file.ts';
 import { readLayout, type ReadLayout } from './degrees.ts';
 import type { ReportLine } from './import-report.ts';
 import { offloadLines, offloadOptions } from './offload-lines.ts';
@@ -19,6 +20,8 @@ export interface ImportedProgram {
   readonly ranksPerNode?: number;
   /** Where the program stands in what is imported. */
   readonly from: string;
+  /** Reads a file that lies beside what is imported; undefined if there is none. */
+  readonly readBeside?: ((path: string) => unknown) | undefined;
 }
 
 /** Fields of a job, and the lines of the report that they need. */
@@ -32,9 +35,11 @@ export interface ImportedEngine {
 const MAX_COMMAND = 64;
 
 /** Reads a program. */
-export function importedEngine({ words, variables, ranks, ranksPerNode, from }: ImportedProgram): ImportedEngine {
+export function importedEngine(program: ImportedProgram): ImportedEngine {
+  const { words, variables, ranks, ranksPerNode, from, readBeside } = program;
   const tokens = tokensOf(words, variables);
-  const spelled = [...degreesOfVariables(variables), ...spelledDegrees(tokens)];
+  const file = deepSpeedFile(tokens, readBeside);
+  const spelled = [...degreesOfVariables([...variables, ...(file?.degrees ?? [])]), ...spelledDegrees(tokens)];
   const { layout, isBeyondDegrees, problems } = readLayout(spelled, ranks, ranksPerNode);
   const name = isBeyondDegrees ? 'custom' : 'command';
   const written = isBeyondDegrees ? words.map(withoutPlaceholders) : words;
@@ -50,7 +55,11 @@ export function importedEngine({ words, variables, ranks, ranksPerNode, from }: 
     layout,
     lines: [
       ...problems.map((problem): ReportLine => ({ outcome: 'changed', to: 'layout', ...problem })),
-      ...configurationLines(tokens, spelled.length),
+      ...(file?.lines ?? []),
+      ...configurationLines(
+        tokens.filter((token, index) => !isNamed(file, token, tokens[index + 1])),
+        spelled.length,
+      ),
       ...registeredLines(tokens, spelled.length),
       ...offloadLines(offloadOptions(tokens)),
       ...packingLines(packingOptions(tokens)),
@@ -100,6 +109,11 @@ function stepLinesOf(tokens: readonly string[]): EngineInput['stepLines'] {
 /** Options that name a file in which degrees may stand, by program. */
 const CONFIGURATION =
   /^--?(?:job[._-]config[._-]file|config[-_]?file|config[-_]?name|config[-_]?path|config|cfg|deepspeed(?:_config)?|ds_config|conf_dir|recipe)(?:=|$)/;
+
+/** Whether the word is the option that names the file. */
+function isNamed(file: DeepSpeedFile | undefined, word: string, next: string | undefined): boolean {
+  return file !== undefined && word.startsWith('--') && (next === file.path || word.endsWith(`=${file.path}`));
+}
 
 /** A line if the degrees may stand in a file that is not part of what is imported. */
 function configurationLines(tokens: readonly string[], spelled: number): readonly ReportLine[] {

@@ -49,7 +49,10 @@ export function launchedJob(launch: Launch, options: LaunchOptions, lines: reado
   const words =
     directory === undefined ? program.words : ['sh', '-c', 'cd "$0" && exec "$@"', directory, ...program.words];
   refuseCredentials(words, from);
-  const read = importedEngine({ words, variables: env, ranks: nodes * ranksPerNode, ranksPerNode, from });
+  const read = importedEngine({
+    ...{ words, variables: env, ranks: nodes * ranksPerNode, ranksPerNode, from },
+    readBeside: options.readBeside,
+  });
   const { name: engine, ...started } = read.engine;
   const job: WrittenJob = {
     name,
