@@ -124,7 +124,7 @@ describe('what a placement sends', () => {
     ['planned', false],
     ['assumed', true],
   ])('of source %s says that its model is assumed: %s', (source, isSaid) => {
-    expect(textOf(shown({ source })).includes('as if its model were a usual one')).toBe(isSaid);
+    expect(textOf(shown({ source })).includes('compare the rows, not the bytes')).toBe(isSaid);
   });
 
   it('is nothing if ranks send each other nothing', () => {

@@ -9,7 +9,9 @@ export function PlacedTraffic({ traffic }: { readonly traffic: RankTraffic }): R
   return (
     <table className="traffic" data-testid="traffic">
       <caption>
-        Sent per step, counted from the layout{traffic.source === 'assumed' && ' as if its model were a usual one'}.
+        {traffic.source === 'assumed'
+          ? 'Sent per step by a large model on this layout. The job names no model (spec.model), so compare the rows, not the bytes.'
+          : 'Sent per step, counted from the layout.'}{' '}
         What crosses a boundary crosses all nearer ones.
       </caption>
       <tbody>
