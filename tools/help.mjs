@@ -22,6 +22,8 @@ export const SCRIPTS = {
     setup: 'Kubernetes programs, Python with PyTorch, builds, browser; what is there already costs nothing',
     build: 'API, dashboard and launcher, where what they are built from has changed',
     images: 'container images without a container engine (root, Debian), with bills of materials; -- --help',
+    release:
+      'everything that a release publishes, in one folder to install from without internet; -- --out DIR, -- --help',
   },
   'Planner (docs/reference/planner-commands.md)': {
     'planner:score': 'how far predictions are from published measurements',

@@ -3,6 +3,10 @@ import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { onPath } from '@coxswain/local-cluster';
+import { archiveFolder } from './archive-folder.ts';
+
+/** How an image is written to a file. `docker load` of every release takes the first; the second keeps the digest that a registry gives the image. */
+export type ArchiveFormat = 'docker-archive' | 'oci-archive';
 
 /** Builds images without an engine: buildah, in a store of its own. Root only. */
 export class ImageBuilder {
@@ -42,20 +46,27 @@ export class ImageBuilder {
     readonly image: string;
     readonly arguments: Readonly<Record<string, string>>;
     readonly archive: string;
+    readonly format?: ArchiveFormat;
   }): Promise<number> {
-    const { context, image, archive } = options;
+    const { context, image, archive, format = 'docker-archive' } = options;
     const args = Object.entries(options.arguments).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
     await this.#build([...args, '--tag', image, context]);
     rmSync(archive, { force: true });
-    await this.#buildah([
-      'push',
-      '--quiet',
-      '--signature-policy',
-      this.#policy,
-      image,
-      `docker-archive:${archive}:${image}`,
-    ]);
+    if (format === 'docker-archive') await this.#push(image, `docker-archive:${archive}:${image}`);
+    else await this.#pushLayout(image, archive);
     return statSync(archive).size;
+  }
+
+  /** buildah's own archive of a layout has the time at which it is written. */
+  async #pushLayout(image: string, archive: string): Promise<void> {
+    const layout = join(this.#directory, 'layout');
+    await this.#push(image, `oci:${layout}:${image}`);
+    await archiveFolder(layout, archive);
+    rmSync(layout, { recursive: true });
+  }
+
+  #push(image: string, to: string): Promise<void> {
+    return this.#buildah(['push', '--quiet', '--signature-policy', this.#policy, image, to]);
   }
 
   #build(args: readonly string[]): Promise<void> {

@@ -12,7 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { billOfMaterials, debianComponents, packageComponent } from './bill-of-materials.ts';
+import { JsonStrictValidator } from '@cyclonedx/cyclonedx-library/Validation';
+import { Version } from '@cyclonedx/cyclonedx-library/Spec';
+import { billOfMaterials, debianComponents, packageComponent, type PackageFacts } from './bill-of-materials.ts';
 import { architectureOf } from './elf.ts';
 import { coxswainVersion, IMAGE_NAMES, IMAGES, ROOT, type ImageContent } from './image-names.ts';
 import { parseOptions } from './options.ts';
@@ -172,26 +174,24 @@ describe('the bill of materials', () => {
     ]);
   });
 
+  const api = { type: 'container', name: 'coxswain/api', version: '1.2.3' } as const;
+  const zod = packageComponent({ name: 'zod', version: '4.6.7' });
+
   it('adds it to what npm names, about the image', () => {
-    const components = [packageComponent({ name: 'zod', version: '4.6.7' }), ...debianComponents(status)];
-    const bill: unknown = JSON.parse(billOfMaterials({ name: 'api', version: '1.2.3' }, components));
+    const bill: unknown = JSON.parse(billOfMaterials(api, [zod, ...debianComponents(status)]));
     expect(bill).toMatchObject({
       bomFormat: 'CycloneDX',
       metadata: { component: { name: 'coxswain/api', version: '1.2.3' } },
-      components: [{ name: 'zod' }, { name: 'libc6' }],
+      components: [{ name: 'libc6' }, { name: 'zod' }],
     });
   });
 
-  it('lists a package that lies in two folders once', () => {
-    const twice = [
-      packageComponent({ name: 'zod', version: '4.6.7' }),
-      packageComponent({ name: 'zod', version: '4.6.7' }),
-    ];
-    const bill = JSON.parse(billOfMaterials({ name: 'api', version: '1.2.3' }, twice)) as { components: unknown[] };
-    expect(bill.components).toHaveLength(1);
+  it('is the same text whatever the order and number in which packages are found', () => {
+    const components = [zod, ...debianComponents(status)];
+    expect(billOfMaterials(api, [...components.toReversed(), zod])).toBe(billOfMaterials(api, components));
   });
 
-  it.each([
+  it.each<[string, PackageFacts, object]>([
     ['its scope', { name: '@nestjs/core', version: '1.0.0' }, { purl: 'pkg:npm/%40nestjs/core@1.0.0' }],
     ['its license', { name: 'a', version: '1.0.0', license: 'MIT' }, { licenses: [{ license: { id: 'MIT' } }] }],
     [
@@ -200,12 +200,19 @@ describe('the bill of materials', () => {
       { licenses: [{ expression: '(MIT OR Apache-2.0)' }] },
     ],
     [
-      'the bytes that the lock names',
-      { name: 'a', version: '1.0.0', integrity: 'sha512-AQI=' },
-      { hashes: [{ alg: 'SHA-512', content: '0102' }] },
+      'a license of its own',
+      { name: 'a', version: '1.0.0', license: 'SEE LICENSE IN LICENSE.md' },
+      { licenses: [{ license: { name: 'SEE LICENSE IN LICENSE.md' } }] },
     ],
-  ])('says of a package %s', (_sentence, facts, want) => {
-    expect(packageComponent(facts)).toMatchObject(want);
+    [
+      'the bytes that the lock names',
+      { name: 'a', version: '1.0.0', integrity: `sha512-${Buffer.alloc(64, 1).toString('base64')}` },
+      { hashes: [{ alg: 'SHA-512', content: '01'.repeat(64) }] },
+    ],
+  ])('says of a package %s, and is valid', async (_sentence, facts, want) => {
+    const bill = billOfMaterials(api, [packageComponent(facts)]);
+    expect(JSON.parse(bill)).toMatchObject({ components: [want] });
+    expect(await new JsonStrictValidator(Version.v1dot6).validate(bill)).toBeNull();
   });
 
   it('holds every package that the API declares, and none of its development', async () => {

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import type { ArchiveFormat } from './build.ts';
 import type { Architecture } from './elf.ts';
 import { IMAGE_NAMES, type ImageName } from './image-names.ts';
 
@@ -13,6 +14,7 @@ export interface ImagesOptions {
   /** Make the contexts of the Dockerfiles, and build nothing. */
   readonly stageOnly: boolean;
   readonly tag: string | undefined;
+  readonly format: ArchiveFormat;
 }
 
 /** Text of `npm run images -- --help`. */
@@ -54,7 +56,8 @@ export function parseOptions(argv: readonly string[], here: Architecture): Image
     throw new Error(`images for ${architecture} are built on such a machine; here, add --stage-only`);
   }
   const names = positionals.length === 0 ? namesFor(architecture === here) : positionals.map(imageNamed);
-  return { help: values.help, names, base: values.base, out: values.out, architecture, stageOnly, tag: values.tag };
+  const { help, base, out, tag } = values;
+  return { help, names, base, out, architecture, stageOnly, tag, format: 'docker-archive' };
 }
 
 function namesFor(isThisMachine: boolean): readonly ImageName[] {

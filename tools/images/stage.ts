@@ -51,7 +51,10 @@ export async function stageImage(name: ImageName, options: StageOptions): Promis
     added.push(nodeComponent(), ...(await packageComponents('apps/launcher')));
   }
   for (const program of programsOf(root)) refuseOtherProcessor(program, options.architecture);
-  copyText(billOfMaterials({ name, version: coxswainVersion() }, added), join(root, BILL_PATH));
+  copyText(
+    billOfMaterials({ type: 'container', name: `coxswain/${name}`, version: coxswainVersion() }, added),
+    join(root, BILL_PATH),
+  );
   makeReadable(root);
 }
 

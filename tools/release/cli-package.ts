@@ -1,13 +1,12 @@
-/** `node tools/bootstrap.mjs tools/release/cli-package.ts DIR`: the command line as a package for npm, in JavaScript, with nothing left to install. */
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
-import { cliManifest, type RootManifest } from './cli-manifest.ts';
+import { ROOT } from '../images/image-names.ts';
+import { cliManifest, type CliWorkspace, type RootManifest } from './cli-manifest.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 /** Programs of their own: what starts as a process or thread beside the command line. */
 const ENTRIES = {
-  main: 'apps/cli/src/main.ts',
+  start: 'apps/cli/src/start.ts',
   search: 'libs/planner-process/src/search.ts',
   watch: 'libs/planner-process/src/watch.ts',
 } as const;
@@ -17,16 +16,16 @@ if (Number(process.versions.node.split('.')[0]) < 24) {
   console.error(\`coxswain needs Node.js 24 or later; this is \${process.version}\`);
   process.exit(1);
 }
-const { main } = await import('./main.js');
-process.exitCode = await main(process.argv.slice(2));
+const { start } = await import('./start.js');
+process.exitCode = await start();
 `;
 
 /** Packages in the older form ask for Node's own modules so. By a name of its own: sources import `createRequire` too. */
 const REQUIRE =
   'import { createRequire as requireOfBundle } from "node:module"; const require = requireOfBundle(import.meta.url);';
 
-/** Writes the package to `directory` and gives its version. */
-async function makePackage(directory: string): Promise<string> {
+/** Writes the command line as a package for npm, in JavaScript, with nothing left to install. */
+export async function writeCliPackage(directory: string): Promise<void> {
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
   await build({
@@ -48,9 +47,16 @@ async function makePackage(directory: string): Promise<string> {
   writeFileSync(join(directory, 'dist/coxswain.js'), BIN);
   chmodSync(join(directory, 'dist/coxswain.js'), 0o755);
   for (const file of ['LICENSE', 'README.md']) copyFileSync(join(ROOT, file), join(directory, file));
-  const root = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as RootManifest;
-  writeFileSync(join(directory, 'package.json'), `${JSON.stringify(cliManifest(root, process.env), null, 2)}\n`);
-  return root.version;
+  const manifest = cliManifest(
+    readJson<RootManifest>('package.json'),
+    readJson<CliWorkspace>('apps/cli/package.json'),
+    process.env,
+  );
+  writeFileSync(join(directory, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+function readJson<T>(path: string): T {
+  return JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as T;
 }
 
 /** The sources name their programs by the sources' file names. */
@@ -67,6 +73,3 @@ const programsAreJavaScript: Plugin = {
     }));
   },
 };
-
-const directory = resolve(process.argv[2] ?? join(ROOT, 'dist/npm'));
-process.stdout.write(`coxswain ${await makePackage(directory)} in ${basename(directory)}\n`);

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { IMAGE_NAMES, ROOT } from '../images/image-names.ts';
-import { cliManifest } from './cli-manifest.ts';
+import { cliManifest, type CliWorkspace } from './cli-manifest.ts';
+import { RELEASE_PARTS } from './options.ts';
 
 interface Step {
   readonly uses?: string;
@@ -52,6 +53,17 @@ describe('the release workflow', () => {
     expect(Object.keys(workflow.on.push)).toEqual(['tags']);
   });
 
+  it('publishes chart and packages that `npm run release` made', () => {
+    const commands = workflow.jobs.publish.steps.flatMap(({ run }) => run?.split('\n') ?? []);
+    const publishing = commands.filter((line) => /helm push|npm publish|^cp .* dist\/pypi$/.test(line));
+    expect(publishing).toHaveLength(3);
+    expect(publishing.filter((line) => !line.includes('dist/release/'))).toEqual([]);
+    const parts = commands.flatMap(
+      (line) => /npm run release -- --out dist\/release (.*)$/.exec(line)?.[1]?.split(' ') ?? [],
+    );
+    expect([...parts, 'images'].sort()).toEqual([...RELEASE_PARTS].sort());
+  });
+
   it('names images in small letters, whatever those of the owner', () => {
     expect(text).not.toContain('github.repository_owner }}');
     expect(text).toContain('namespace=${GITHUB_REPOSITORY_OWNER,,}/coxswain');
@@ -80,14 +92,25 @@ describe('the release workflow', () => {
 
 describe('the package of the command line', () => {
   const root = { version: '1.2.3', description: 'trains', license: 'Apache-2.0' };
+  const workspace = JSON.parse(readFileSync(join(ROOT, 'apps/cli/package.json'), 'utf8')) as CliWorkspace;
 
   it('names the repository whose workflow made it, without which npm takes no provenance', () => {
-    const made = cliManifest(root, { GITHUB_SERVER_URL: 'https://github.com', GITHUB_REPOSITORY: 'Some/fork' });
+    const made = cliManifest(root, workspace, {
+      GITHUB_SERVER_URL: 'https://github.com',
+      GITHUB_REPOSITORY: 'Some/fork',
+    });
     expect(made).toMatchObject({ repository: { type: 'git', url: 'git+https://github.com/Some/fork.git' } });
   });
 
   it('names none elsewhere', () => {
-    expect(cliManifest(root, {})).not.toHaveProperty('repository');
-    expect(cliManifest(root, {})).toMatchObject({ name: 'coxswain', version: '1.2.3' });
+    expect(cliManifest(root, workspace, {})).not.toHaveProperty('repository');
+    expect(cliManifest(root, workspace, {})).toMatchObject({ name: 'coxswain', version: '1.2.3' });
+  });
+
+  it('has the plugin of kubectl beside the program', () => {
+    const programs = ['coxswain', 'kubectl-coxswain', 'kubectl_complete-coxswain'];
+    expect(cliManifest(root, workspace, {})).toMatchObject({
+      bin: Object.fromEntries(programs.map((name) => [name, 'dist/coxswain.js'])),
+    });
   });
 });

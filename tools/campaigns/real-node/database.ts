@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { POSTGRES } from './campaign-images.ts';
+import { POSTGRES } from '../../images/postgres.ts';
 import { command } from './command.ts';
 import { claimOf } from './job-objects.ts';
 import { ADDRESSES } from './node-config.ts';
@@ -40,9 +40,9 @@ function embedded(folder: string): DatabaseChoice {
     objects: claimOf(CLAIM, folder, SYSTEM_NAMESPACE),
     values: () => [
       'database.source=embedded',
-      `${here}.image.repository=${POSTGRES.repository}`,
+      `${here}.image.repository=docker.io/${POSTGRES.repository}`,
       `${here}.image.tag=${POSTGRES.tag}`,
-      `${here}.runAsUser=65532`,
+      `${here}.runAsUser=${POSTGRES.runAsUser}`,
       `${here}.storage.existingClaim=${CLAIM}`,
     ],
     what: 'with a database of the chart',
