@@ -1,6 +1,13 @@
 /** `npm run generate`: writes everything that is generated from the zod declarations; `--check` only says what has drifted. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import {
+  ACCEPTED,
+  acceptedChanges,
+  apiOfSources,
+  changesSinceRelease,
+  unexplained,
+} from '../compatibility/released-api.ts';
 import { generateAccessPage } from './access.ts';
 import { generateChartReadme } from './chart-values.ts';
 import { generateControllerBugs } from './controller-bugs.ts';
@@ -63,6 +70,13 @@ if (import.meta.main) {
       process.exit(1);
     }
     console.log('Generated files are up to date.');
+    const broken = unexplained(changesSinceRelease(apiOfSources()), acceptedChanges());
+    if (broken.length > 0) {
+      console.error(
+        `These changes break users of the last release:\n  ${broken.join('\n  ')}\nUndo each, or list it with a reason in ${ACCEPTED} (docs/reference/api-versions.md).`,
+      );
+      process.exit(1);
+    }
   } else {
     for (const path of drifted) {
       const absolute = resolve(root, path);

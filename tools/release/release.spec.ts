@@ -17,7 +17,7 @@ describe('npm run release', () => {
     expect(parseOptions(argv)).toMatchObject({ parts, out: 'dist/release', base: undefined });
   });
 
-  it('rejects a part that there is not, and lists those that there are', () => {
+  it('rejects an unknown part, and lists the parts', () => {
     expect(() => parseOptions(['chart', 'npm'])).toThrow(
       'a release has no part "chart"; the parts are images, charts, npm, python',
     );

@@ -16,7 +16,7 @@ function impliedWords(): readonly string[] {
 }
 
 /**
- * Half of a short command's time is reading its code: what was read once is kept, for the processes that this one starts too. Only where nobody else
+ * Half of a short command's time is reading its code: what was read once is kept, for the processes that this one starts too. Only where no other user
  * writes: a user that is only a number, as containers have them, has no home, and reads again.
  */
 function keepCompiled(): void {

@@ -39,6 +39,8 @@ def _integer(_loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
 _Loader.add_constructor("tag:yaml.org,2002:int", _integer)
 
 API_VERSION = "training.coxswain.dev/v1alpha1"
+# All have one schema.
+SERVED_API_VERSIONS = (API_VERSION, "training.coxswain.dev/v1beta1")
 
 
 def job_body(
@@ -120,7 +122,7 @@ def _read(path: Path) -> dict[str, Any]:
 def _body_of(document: Mapping[str, Any], source: str) -> dict[str, Any]:
     if "kind" not in document:
         body = dict(document)
-    elif document.get("kind") != "TrainingJob" or document.get("apiVersion") != API_VERSION:
+    elif document.get("kind") != "TrainingJob" or document.get("apiVersion") not in SERVED_API_VERSIONS:
         raise JobFileError(
             f"{source} is a {document.get('apiVersion')} {document['kind']}; expected {API_VERSION} TrainingJob."
         )

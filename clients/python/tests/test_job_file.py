@@ -34,6 +34,11 @@ def test_a_manifest_of_kubectl_is_read(tmp_path: Path) -> None:
     }
 
 
+def test_a_manifest_of_the_newer_version_is_read_too(tmp_path: Path) -> None:
+    newer = MANIFEST.replace("v1alpha1", "v1beta1")
+    assert job_body(written(tmp_path, newer)) == job_body(written(tmp_path, MANIFEST))
+
+
 def test_name_labels_and_gpus_go_before_the_file(tmp_path: Path) -> None:
     body = job_body(written(tmp_path, MANIFEST), name="other", gpus=2, labels={"run": "1"})
     assert body["name"] == "other"

@@ -1,6 +1,6 @@
 /** A job as people write it: the TrainingJob manifest that `kubectl apply` takes, or the body of `POST …/jobs`. */
 import { nearestWord } from '@coxswain/layout';
-import { API_GROUP_VERSION } from './names.ts';
+import { API_GROUP_VERSION, isServedApiVersion } from './names.ts';
 
 /** The body of a request, whose fields are not checked yet; or why the document is no job. */
 export type ManifestRequest =
@@ -17,7 +17,7 @@ export function requestOfManifest(document: unknown): ManifestRequest {
     metadata?: { name?: unknown; namespace?: unknown; labels?: unknown } | null;
     spec?: unknown;
   };
-  if (kind !== 'TrainingJob' || apiVersion !== API_GROUP_VERSION)
+  if (kind !== 'TrainingJob' || !isServedApiVersion(apiVersion))
     return refuse(`is a ${String(apiVersion)} ${String(kind)}; expected ${API_GROUP_VERSION} TrainingJob.`);
   const { name, namespace, labels } = metadata ?? {};
   return {

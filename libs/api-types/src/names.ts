@@ -2,10 +2,16 @@
 
 /** API group of the custom resources. */
 export const API_GROUP = 'training.coxswain.dev';
-/** Version of the custom resources. */
+/** Version of the custom resources in which Coxswain reads and writes them, and in which the API server stores them. */
 export const API_VERSION = 'v1alpha1';
+/** Every version of the custom resources that users may read and write. All have one schema. */
+export const SERVED_API_VERSIONS = [API_VERSION, 'v1beta1'] as const;
 /** API group and version of the custom resources, as in `apiVersion`. */
 export const API_GROUP_VERSION = `${API_GROUP}/${API_VERSION}` as const;
+/** Whether a manifest's `apiVersion` is one of the custom resources that users may write. */
+export function isServedApiVersion(apiVersion: unknown): boolean {
+  return SERVED_API_VERSIONS.some((version) => apiVersion === `${API_GROUP}/${version}`);
+}
 
 /** Lowest Kubernetes minor version that API and operator accept at start (CEL rules with messageExpression and ratcheting validation). */
 export const MINIMUM_KUBERNETES_MINOR = 31;

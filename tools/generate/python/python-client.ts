@@ -1,6 +1,5 @@
-import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { CODE_LIMITS, HARMLESS_FILES, LIKELY_SECRETS, UNNEEDED_FOLDERS, WITHHELD_FILES } from '@coxswain/api-types';
+import { openApiOfSources } from './openapi-of-sources.ts';
 import type { Document } from './openapi.ts';
 import { pythonOperations } from './python-operations.ts';
 import { PythonTypes } from './python-types.ts';
@@ -8,7 +7,7 @@ import { PythonTypes } from './python-types.ts';
 const GENERATED = 'Written by `npm run generate` from the OpenAPI document of the API. Do not edit.';
 
 /** Types and requests of the Python package, from the OpenAPI document. */
-export function generatePythonClient(document: Document = openApiOfSources()): ReadonlyMap<string, string> {
+export function generatePythonClient(document = openApiOfSources() as Document): ReadonlyMap<string, string> {
   const types = new PythonTypes(document.components.schemas);
   const operations = pythonOperations(document, types);
   const folder = 'clients/python/coxswain';
@@ -44,16 +43,4 @@ function shippedFiles(): string {
     `HARMLESS_FILES = r"${HARMLESS_FILES}"`,
     '',
   ].join('\n');
-}
-
-/** The document that the API serves. A process of its own reads the sources, because Node does not know their decorators. */
-function openApiOfSources(): Document {
-  const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--import', new URL('nest-sources.mjs', import.meta.url).href, here('print-openapi.ts')],
-    { encoding: 'utf8', maxBuffer: 64e6 },
-  );
-  if (status !== 0) throw new Error(`the OpenAPI document could not be made: ${stderr}`);
-  return JSON.parse(stdout) as Document;
 }

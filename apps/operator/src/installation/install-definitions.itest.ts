@@ -1,3 +1,4 @@
+import { API_GROUP, API_VERSION, SERVED_API_VERSIONS } from '@coxswain/api-types';
 import { startControlPlane, startProcess, SYSTEM_NAMESPACE, type ControlPlane } from '@coxswain/local-cluster';
 import type { PolicyRule } from '@coxswain/kube';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -90,6 +91,30 @@ describe('the hook that installs definitions', () => {
     expect(now).not.toContain('"gone":{"type"');
     expect(await releaseOf('placements')).toBe('0.1.0');
     expect(await plane.kubectl(['get', 'trainingjobs', '-A'])).toBe('');
+  });
+
+  it('serves an object in every version, whichever wrote it, checks it alike, and stores one', async () => {
+    const runtime = (version: string, description: unknown) =>
+      JSON.stringify({
+        apiVersion: `${API_GROUP}/${version}`,
+        kind: 'ClusterTrainingRuntime',
+        metadata: { name: `by-${version}` },
+        spec: { description },
+      });
+    for (const version of SERVED_API_VERSIONS) {
+      await expect(plane.kubectl(['create', '-f', '-'], { input: runtime(version, 7) })).rejects.toThrow(
+        /spec.description in body must be of type string/,
+      );
+      await plane.kubectl(['create', '-f', '-'], { input: runtime(version, 'of a test') });
+    }
+    for (const version of SERVED_API_VERSIONS) {
+      const answer = await plane.kubectl(['get', '--raw', `/apis/${API_GROUP}/${version}/clustertrainingruntimes`]);
+      const { items } = JSON.parse(answer) as { items: readonly { apiVersion: string; metadata: { name: string } }[] };
+      expect(items.map(({ apiVersion, metadata }) => `${metadata.name} ${apiVersion}`)).toEqual(
+        [...SERVED_API_VERSIONS].map((writer) => `by-${writer} ${API_GROUP}/${version}`),
+      );
+    }
+    expect((await read('clustertrainingruntimes')).status?.storedVersions).toEqual([API_VERSION]);
   });
 
   it('changes nothing when it is run again', async () => {
