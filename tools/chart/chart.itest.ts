@@ -1,5 +1,13 @@
 /** What the chart installs, on a real control plane. More than 400 lines: its cases share one installation. */
-import { ANNOTATIONS, API_GROUP_VERSION, LABELS, POD_FINALIZER, SCHEDULING_GATE } from '@coxswain/api-types';
+import {
+  ANNOTATIONS,
+  API_GROUP,
+  API_GROUP_VERSION,
+  LABELS,
+  POD_FINALIZER,
+  SCHEDULING_GATE,
+  SERVED_API_VERSIONS,
+} from '@coxswain/api-types';
 import type { PolicyRule } from '@coxswain/kube';
 import { startControlPlane, SYSTEM_NAMESPACE, waitFor, type ControlPlane } from '@coxswain/local-cluster';
 import { readFileSync } from 'node:fs';
@@ -265,6 +273,13 @@ describe('the real API server', () => {
       });
     });
 
+    it('a namespace admin cannot go round the policy by another version', async () => {
+      for (const version of SERVED_API_VERSIONS) {
+        const forged = { ...aPlacement(`forged-${version}`), apiVersion: `${API_GROUP}/${version}` };
+        await expect(create(asTenant, forged)).rejects.toThrow(/only the Coxswain operator writes placements/);
+      }
+    });
+
     it('a namespace admin who may create placements by RBAC is refused, and told what to do', async () => {
       await expect(create(asTenant, aPlacement('forged'))).rejects.toThrow(
         /only the Coxswain operator writes placements\. To train, create a TrainingJob; to let tenant-admin write this, grant it the verb "manage" on placements of training\.coxswain\.dev in namespace tenants/,
@@ -501,7 +516,7 @@ function aPod(name: string, metadata: object, spec: object = {}): unknown {
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name, ...metadata }, spec: { containers, ...spec } };
 }
 
-function aPlacement(name: string): unknown {
+function aPlacement(name: string): object {
   const spec = { ...ABOUT, worldSize: 1, ranksPerPod: 1, nodes: ['node'] };
   return { apiVersion: 'training.coxswain.dev/v1alpha1', kind: 'Placement', metadata: { name }, spec };
 }
