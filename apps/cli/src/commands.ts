@@ -32,6 +32,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       { names: ['queue'], load: async () => (await import('./jobs/queue-command.ts')).addQueueCommand },
       { names: ['explain'], load: async () => (await import('./jobs/explain-command.ts')).addExplainCommand },
       { names: ['goodput'], load: async () => (await import('./jobs/goodput-command.ts')).addGoodputCommand },
+      { names: ['costs'], load: async () => (await import('./jobs/costs-command.ts')).addCostsCommand },
       { names: ['incidents'], load: async () => (await import('./jobs/incidents-command.ts')).addIncidentsCommand },
       { names: ['stacks'], load: async () => (await import('./jobs/stacks-command.ts')).addStacksCommand },
       {

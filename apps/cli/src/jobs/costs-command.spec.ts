@@ -1,0 +1,81 @@
+import type { JobGoodput } from '@coxswain/api-types';
+import { aJob } from '@coxswain/api-types/testing';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Outcome, runCommand } from '../testing/run-command.ts';
+
+const JOBS = 'GET /v1/projects/research/jobs';
+/** Two GPUs for ten hours of December, of which they trained five; the clock of the tests shows 10 January. */
+const SPANS: JobGoodput['spans'] = [
+  { from: '2025-12-05T00:00:00Z', to: '2025-12-05T05:00:00Z', spent: 'initialisation', gpus: 2, epoch: 1 },
+  { from: '2025-12-05T05:00:00Z', to: '2025-12-05T10:00:00Z', spent: 'productive', gpus: 2, epoch: 1 },
+];
+
+let directory: string;
+beforeEach(() => void (directory = mkdtempSync(join(tmpdir(), 'coxswain-costs-'))));
+afterEach(() => rmSync(directory, { recursive: true }));
+
+function costs(
+  options: string,
+  { prices = 'currency: USD\nperGpuHour: { default: 2 }\n', spans = SPANS } = {},
+): Promise<Outcome> {
+  const file = join(directory, 'prices.yaml');
+  writeFileSync(file, prices);
+  const job = { ...aJob(), createdAt: '2025-12-01T00:00:00Z' };
+  const goodput: JobGoodput = {
+    asOf: '2026-01-09T12:00:00Z',
+    ...{ gpuSeconds: 0, goodput: null, shares: [], heldSeconds: 0, waitingSeconds: 0, suspendedSeconds: 0 },
+    spans,
+    attemptsLeftOut: 0,
+  };
+  return runCommand(`costs --prices ${file} ${options}`, {
+    [JOBS]: { json: { items: [job] } },
+    [`${JOBS}/${job.id}`]: { json: job },
+    [`${JOBS}/${job.id}/goodput`]: { json: goodput },
+  });
+}
+
+describe('coxswain costs', () => {
+  it('lists the jobs of the last month that is over, and their sum', async () => {
+    const { code, out } = await costs('');
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^JOB +GPU +GPU HOURS +PRODUCTIVE +USD\ntiny-gpt +\S+ +20\.0 +50\.0 % +40\.00\nIn all: 40\.00 USD$/,
+    );
+  });
+
+  it('prints rows of FOCUS', async () => {
+    const [names, row, ...more] = (await costs('--month 2025-12 --csv')).out.split('\n');
+    expect(names).toMatch(/^BilledCost,BillingAccountId,/);
+    expect(row).toMatch(/^40,/);
+    expect(row).toContain('2025-12-05T10:00:00Z,2025-12-05T00:00:00Z,20,GPU-Hours');
+    expect(more).toEqual([]);
+  });
+
+  it('of a month before the job asks for no ledger', async () => {
+    const { out, requests } = await costs('--month 2025-11');
+    expect(out).toBe('No job held GPUs in that month.');
+    expect(requests.filter(({ path }) => path.endsWith('/goodput'))).toEqual([]);
+  });
+
+  it.each<[string, string, string, RegExp]>([
+    [
+      'a month that is none',
+      '--month 2025-13',
+      'currency: USD\nperGpuHour: {}\n',
+      /"2025-13" is not a month; write 2030-01/,
+    ],
+    ['a list without a currency', '', 'perGpuHour: {}\n', /is no list of prices:[^]*currency/],
+    [
+      'a list without the GPU',
+      '',
+      'currency: USD\nperGpuHour: {}\n',
+      /perGpuHour has no price of \w+; add each, or `default`/,
+    ],
+  ])('rejects %s', async (_sentence, options, prices, words) => {
+    const { code, err } = await costs(options, { prices });
+    expect(code).toBe(1);
+    expect(err).toMatch(words);
+  });
+});

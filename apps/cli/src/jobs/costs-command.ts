@@ -1,0 +1,106 @@
+import { costCsv, type CostRow, costRows, type HeldJob, heldWithin, type Period, PriceList } from '@coxswain/goodput';
+import { type Command, InvalidArgumentError } from 'commander';
+import { z } from 'zod';
+import { CliError } from '../cli-error.ts';
+import { readDocument } from '../files/read-document.ts';
+import { columns } from '../output/output.ts';
+import type { ProjectJobs } from '../session/project-jobs.ts';
+import type { Session } from '../session/session.ts';
+
+interface CostsOptions {
+  readonly month?: Period;
+  readonly prices: string;
+  readonly csv?: true;
+}
+
+/** `coxswain costs` */
+export function addCostsCommand(program: Command, session: Session): void {
+  program
+    .command('costs')
+    .description('list what the GPU time of the jobs of a project cost in a month')
+    .requiredOption('--prices <file>', 'prices per GPU and hour, in YAML or JSON')
+    .option('--month <month>', 'month in UTC, such as 2030-01 (default: the last one that is over)', monthOf)
+    .option('--csv', 'print rows of FOCUS 1.2, for programs that compare costs of clouds')
+    .addHelpText('after', EXAMPLES)
+    .action(async ({ month = lastMonth(session.now()), prices, csv }: CostsOptions) => {
+      const list = readPrices(prices);
+      const jobs = await heldJobs(await session.open(), month);
+      const rows = pricedRows(jobs, { prices: list, file: prices, month });
+      if (csv === true) session.print(costCsv(rows));
+      else session.show(rows, (shown) => costText(shown, list.currency));
+    });
+}
+
+const EXAMPLES = `
+A file of prices; names of GPUs are those of \`coxswain presets gpus\`:
+  currency: USD
+  perGpuHour: { h100: 2.5, default: 2 }
+
+Example:
+  coxswain costs --month 2030-01 --prices prices.yaml --csv > 2030-01.csv`;
+
+function monthOf(text: string): Period {
+  const [, year = '', month = ''] = /^([0-9]{4})-(0[1-9]|1[0-2])$/.exec(text) ?? [];
+  if (year === '') throw new InvalidArgumentError(`"${text}" is not a month; write 2030-01.`);
+  return monthPeriod(Number(year), Number(month) - 1);
+}
+
+function lastMonth(now: Date): Period {
+  return monthPeriod(now.getUTCFullYear(), now.getUTCMonth() - 1);
+}
+
+/** `index`: from 0; less or more is of another year. */
+function monthPeriod(year: number, index: number): Period {
+  return { fromMs: Date.UTC(year, index), toMs: Date.UTC(year, index + 1) };
+}
+
+function readPrices(path: string): PriceList {
+  const read = PriceList.safeParse(readDocument(path));
+  if (read.success) return read.data;
+  throw new CliError(`${path} is no list of prices:\n${z.prettifyError(read.error)}`);
+}
+
+function pricedRows(
+  jobs: readonly HeldJob[],
+  { prices, file, month }: { readonly prices: PriceList; readonly file: string; readonly month: Period },
+): readonly CostRow[] {
+  try {
+    return costRows(jobs, { prices, period: month });
+  } catch (error) {
+    throw new CliError(`${file}: ${(error as Error).message}.`);
+  }
+}
+
+/** Jobs that were made after the month held nothing in it. */
+async function heldJobs({ api, project }: ProjectJobs, month: Period): Promise<readonly HeldJob[]> {
+  const found: HeldJob[] = [];
+  for await (const { id, createdAt } of api.jobs(project)) {
+    if (Date.parse(createdAt) >= month.toMs) continue;
+    const held = heldWithin(await api.goodput({ project, id }), month);
+    if (held === undefined) continue;
+    const { name, namespace, cluster, owner, labels, plan } = await api.job({ project, id });
+    found.push({ id, name, namespace, cluster, project, owner, labels, gpuType: plan?.gpuType, held });
+  }
+  return found;
+}
+
+function costText(rows: readonly CostRow[], currency: string): string {
+  if (rows.length === 0) return 'No job held GPUs in that month.';
+  const lines = rows.map((row) => [
+    String(row['ResourceName']),
+    String(row['SkuId']),
+    Number(row['ConsumedQuantity']).toFixed(1),
+    share(row).padStart(10),
+    Number(row['BilledCost']).toFixed(2),
+  ]);
+  const total = rows.reduce((sum, row) => sum + Number(row['BilledCost']), 0);
+  return [
+    columns([['JOB', 'GPU', 'GPU HOURS', 'PRODUCTIVE', currency], ...lines]),
+    `In all: ${total.toFixed(2)} ${currency}`,
+  ].join('\n');
+}
+
+function share(row: CostRow): string {
+  const hours = Number(row['ConsumedQuantity']);
+  return `${hours === 0 ? '0.0' : ((100 * Number(row['x_ProductiveGpuHours'])) / hours).toFixed(1)} %`;
+}

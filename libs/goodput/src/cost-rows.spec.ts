@@ -1,0 +1,134 @@
+import type { JobGoodput } from '@coxswain/api-types';
+import { parse } from 'csv-parse/sync';
+import { costCsv, costRows, type HeldJob, PriceList } from './cost-rows.ts';
+import { heldWithin } from './held-within.ts';
+
+const JANUARY = { fromMs: Date.parse('2026-01-01T00:00:00Z'), toMs: Date.parse('2026-02-01T00:00:00Z') };
+type Spent = JobGoodput['spans'][number]['spent'];
+
+function span(from: string, to: string, [spent, gpus]: readonly [Spent, number]): JobGoodput['spans'][number] {
+  return { from: `${from}:00Z`, to: `${to}:00Z`, spent, gpus, epoch: null };
+}
+
+describe('the GPU time of a job in January', () => {
+  const at = (text: string): number => Date.parse(`${text}:00Z`);
+
+  it.each<[string, JobGoodput['spans'], object | undefined]>([
+    ['is nothing before it held GPUs', [span('2026-01-02T00:00', '2026-01-03T00:00', ['waiting', 0])], undefined],
+    [
+      'is nothing where it ran in another month',
+      [span('2025-12-01T00:00', '2025-12-02T00:00', ['productive', 8])],
+      undefined,
+    ],
+    [
+      'counts every GPU, and apart those that trained',
+      [
+        span('2026-01-02T00:00', '2026-01-02T01:00', ['initialisation', 8]),
+        span('2026-01-02T01:00', '2026-01-02T03:00', ['productive', 8]),
+      ],
+      {
+        fromMs: at('2026-01-02T00:00'),
+        toMs: at('2026-01-02T03:00'),
+        gpuSeconds: 24 * 3600,
+        productiveGpuSeconds: 16 * 3600,
+      },
+    ],
+    [
+      'ends with the month, and begins with it',
+      [span('2025-12-31T23:00', '2026-02-01T01:00', ['productive', 1])],
+      { ...JANUARY, gpuSeconds: 31 * 24 * 3600, productiveGpuSeconds: 31 * 24 * 3600 },
+    ],
+  ])('%s', (_sentence, spans, want) => {
+    expect(heldWithin({ spans }, JANUARY)).toEqual(want);
+  });
+});
+
+const held = { ...JANUARY, gpuSeconds: 5400, productiveGpuSeconds: 3600 };
+
+function job(changes: Partial<HeldJob> = {}): HeldJob {
+  const names = { id: 'b1', name: 'tiny', namespace: 'research', cluster: 'main', project: 'research', owner: 'ada' };
+  return { ...names, labels: { team: 'a, "b"' }, gpuType: 'h100', held, ...changes };
+}
+
+describe('rows of costs', () => {
+  const prices = { currency: 'USD', perGpuHour: { h100: 2.5, default: 1 } };
+
+  it.each<[string, HeldJob, number]>([
+    ['the price of its GPU', job(), 3.75],
+    ['the default for a GPU that is not listed', job({ gpuType: 'b200' }), 1.5],
+    ['the default where its GPU is not known', job({ gpuType: undefined }), 1.5],
+  ])('a job costs %s', (_sentence, one, cost) => {
+    const [row] = costRows([one], { prices, period: JANUARY });
+    expect(row).toMatchObject({
+      BilledCost: cost,
+      EffectiveCost: cost,
+      ListCost: cost,
+      ContractedCost: cost,
+      ConsumedQuantity: 1.5,
+    });
+  });
+
+  it('every type of GPU without a price is named at once', () => {
+    const jobs = [job(), job({ gpuType: 'b200' }), job({ gpuType: 'b200' })];
+    expect(() => costRows(jobs, { prices: { currency: 'USD', perGpuHour: {} }, period: JANUARY })).toThrow(
+      'perGpuHour has no price of b200, h100; add each, or `default` for all others',
+    );
+  });
+
+  it('become CSV that reads back as it was, with the columns that FOCUS 1.2 requires', () => {
+    const rows = costRows([job(), job({ name: 'other', owner: null })], { prices, period: JANUARY });
+    const read = parse(costCsv(rows), { columns: true }) as Record<string, string>[];
+    expect(read).toHaveLength(2);
+    expect(read[0]).toMatchObject({
+      ...{
+        BillingPeriodStart: '2026-01-01T00:00:00Z',
+        BillingPeriodEnd: '2026-02-01T00:00:00Z',
+        BillingCurrency: 'USD',
+      },
+      ...{
+        ChargeCategory: 'Usage',
+        ChargeClass: '',
+        ResourceName: 'tiny',
+        SubAccountName: 'research',
+        x_ProductiveGpuHours: '1',
+      },
+    });
+    expect(JSON.parse(read[0]?.['Tags'] ?? '')).toEqual({ team: 'a, "b"', owner: 'ada' });
+    expect(REQUIRED.filter((name) => !(name in (read[0] ?? {})))).toEqual([]);
+  });
+
+  it('without jobs are no text', () => {
+    expect(costCsv(costRows([], { prices, period: JANUARY }))).toBe('');
+  });
+});
+
+/** "Feature level: Mandatory" of FOCUS 1.2. */
+const REQUIRED = [
+  ...[
+    'BilledCost',
+    'BillingAccountId',
+    'BillingAccountName',
+    'BillingCurrency',
+    'BillingPeriodEnd',
+    'BillingPeriodStart',
+  ],
+  ...['ChargeCategory', 'ChargeClass', 'ChargeDescription', 'ChargePeriodEnd', 'ChargePeriodStart', 'ContractedCost'],
+  ...[
+    'EffectiveCost',
+    'InvoiceIssuerName',
+    'ListCost',
+    'PricingQuantity',
+    'PricingUnit',
+    'ProviderName',
+    'PublisherName',
+  ],
+  ...['ServiceCategory', 'ServiceName'],
+];
+
+it.each<[string, unknown]>([
+  ['a currency in words', { currency: 'dollars', perGpuHour: { h100: 1 } }],
+  ['a price below zero', { currency: 'USD', perGpuHour: { h100: -1 } }],
+  ['an unknown field', { currency: 'USD', perGpuHour: {}, perHour: 1 }],
+])('a price list with %s is rejected', (_sentence, list) => {
+  expect(PriceList.safeParse(list).success).toBe(false);
+});
