@@ -1,7 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { coxswainVersion, ROOT } from '../images/image-names.ts';
 import { guideOf, sumsOf } from './finish-release.ts';
 import { imageValues } from './image-values.ts';
 import { parseOptions, RELEASE_PARTS } from './options.ts';
@@ -22,6 +23,11 @@ describe('npm run release', () => {
       'a release has no part "chart"; the parts are images, charts, npm, python',
     );
   });
+});
+
+it('the Python package has the version of everything else', () => {
+  const project = readFileSync(join(ROOT, 'clients/python/pyproject.toml'), 'utf8');
+  expect(/^version = "(.*)"$/m.exec(project)?.[1]).toBe(coxswainVersion());
 });
 
 describe('a lock of pip', () => {
