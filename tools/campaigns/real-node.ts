@@ -16,7 +16,7 @@ import { machineFacts, missingPackages, whyNotHere } from './real-node/requireme
 
 /** What `npm run campaign` prints beside the name of this campaign. */
 export const description =
-  'Chart, images and a job on six real kubelets, as root on Debian 12; pods, kubelets and a node are killed (12 min once built; arguments: --install, --hold SECONDS, --images DIR, --from COMMIT).';
+  'Chart, images and a job on six real kubelets, as root on Debian 12; pods, kubelets and a node are killed (12 min once built; arguments: --install, --hold SECONDS, --images DIR, --release DIR, --from COMMIT).';
 
 /** Folders of the machine that nodes put their own over; those that were not there go afterwards. */
 const COVERED = ['/var/lib/kubelet', '/var/lib/cni'];
@@ -41,7 +41,8 @@ export async function run(args: readonly string[]): Promise<boolean> {
   made.forEach((path) => mkdirSync(path, { recursive: true }));
   const plan = await planFor(options, directory);
   try {
-    if (options.images === undefined) await progress.step('images', () => makeCampaignImages(plan.images));
+    if (options.images === undefined)
+      await progress.step('images', () => makeCampaignImages(plan.images, options.release));
     return await runInside(plan);
   } finally {
     await clean(plan);
@@ -65,20 +66,36 @@ async function install(): Promise<void> {
 }
 
 async function planFor(options: RealNodeOptions, directory: string): Promise<CampaignPlan> {
-  const earlier = options.from ?? (await earlierChartCommit());
-  const archive = join(directory, 'earlier.tar');
-  await command('git', ['-C', ROOT, 'archive', '--output', archive, earlier, 'charts/coxswain']);
-  await command('tar', ['-xf', archive, '-C', directory]);
+  const released = options.release === undefined ? undefined : await unpackedChart(options.release, directory);
   return {
     directory: join(directory, 'run'),
     images: options.images === undefined ? join(directory, 'images') : resolve(options.images),
     cgroup: `coxswain-real-node-${process.pid}`,
-    chart: join(ROOT, 'charts/coxswain'),
-    earlierChart: join(directory, 'charts/coxswain'),
+    chart: released ?? join(ROOT, 'charts/coxswain'),
+    earlierChart:
+      released !== undefined && options.from === undefined ? released : await chartOf(options.from, directory),
     tag: coxswainVersion(),
     otherTag: `${coxswainVersion()}-next`,
     holdSeconds: options.holdSeconds,
   };
+}
+
+/** The chart of a release as a folder, which steps read too. */
+async function unpackedChart(release: string, directory: string): Promise<string> {
+  const folder = join(directory, 'released');
+  mkdirSync(folder);
+  const archive = join(release, `charts/coxswain-${coxswainVersion()}.tgz`);
+  await command('tar', ['-xzf', archive, '-C', folder]);
+  return join(folder, 'coxswain');
+}
+
+/** The chart of an earlier commit. */
+async function chartOf(commit: string | undefined, directory: string): Promise<string> {
+  const archive = join(directory, 'earlier.tar');
+  const earlier = commit ?? (await earlierChartCommit());
+  await command('git', ['-C', ROOT, 'archive', '--output', archive, earlier, 'charts/coxswain']);
+  await command('tar', ['-xf', archive, '-C', directory]);
+  return join(directory, 'charts/coxswain');
 }
 
 /** The commit before the newest that changed the chart. */

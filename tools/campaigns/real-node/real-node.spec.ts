@@ -40,6 +40,11 @@ describe('the campaign runs', () => {
     expect(parseOptions(['--hold', '60'])).toMatchObject({ holdSeconds: 60, install: false });
     expect(() => parseOptions(['--hold', 'long'])).toThrow('--hold is a number of seconds, not "long"');
   });
+
+  it('with the images of a release or those of a folder', () => {
+    expect(parseOptions(['--release', '/srv/release'])).toMatchObject({ release: '/srv/release', images: undefined });
+    expect(() => parseOptions(['--release', '/srv/release', '--images', '/srv'])).toThrow('--release has images');
+  });
 });
 
 describe('a node', () => {
