@@ -77,7 +77,7 @@ describe('the page of a job', () => {
   it.each<[string, Seen, string]>([
     ['no attempt', {}, 'Attempts Not started yet. Events No events yet.'],
     ['no ranks, while they are read', {}, 'Ranks on nodes Reading where the ranks are…'],
-    ['no step', {}, 'Loss Nothing measured yet Tokens/s Nothing measured yet'],
+    ['no step', {}, 'Loss Nothing measured yet Goodput'],
     [
       'ranks that are not placed',
       { ranks: { epoch: 1, items: [], nodes: [], bytesPerStep: null } },
