@@ -33,9 +33,16 @@ def _run_shadowed():
 
 
 def _wait_as_successor():
-    from coxswain_hook.successor import serve
+    """Whatever is raised here, Python would go on with the program, as a second copy of it beside the rank. So this process ends instead."""
+    try:
+        from coxswain_hook.successor import serve
 
-    serve(_run_shadowed)
+        serve(_run_shadowed)
+    except BaseException as error:
+        try:
+            os.write(2, f'The hook of a successor failed: {type(error).__name__}: {error}\n'.encode())
+        finally:
+            os._exit(1)
 
 
 _is_successor = 'COXSWAIN_SUCCESSOR_OF' in os.environ

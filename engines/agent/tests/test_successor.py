@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -40,13 +41,26 @@ class Waiting:
     """A successor of rank 3, and the launcher's end of its channel."""
 
     def __init__(
-        self, folder: Path, *, torch: str = '', library: str = '', listed: dict[str, Any] | None = None
+        self,
+        folder: Path,
+        *,
+        torch: str = '',
+        library: str = '',
+        part: str = '',
+        listed: dict[str, Any] | str | None = None,
+        alone: bool = False,
+        hook: tuple[str, str] = ('', ''),
     ) -> None:
+        """`part`: a module of the package torch. `hook`: a text in the hook's own module, and what stands there instead."""
         self.folder = folder
         self.hook = lay_out_hook(folder / 'hook')
+        own_module = self.hook / 'coxswain_hook/successor.py'
+        assert hook[0] in own_module.read_text()
+        own_module.write_text(own_module.read_text().replace(*hook))
         image = folder / 'image'
         for name, text in TORCH.items():
             _write(image / 'torch' / name, text + (torch if name == '__init__.py' else ''))
+        _write(image / 'torch/part.py', part)
         _write(image / 'library.py', library)
         _write(image / 'sitecustomize.py', 'import os\nos.environ["FROM_THE_IMAGE"] = os.environ["RANK"]\n')
         _write(folder / 'before' / 'late.py', '')
@@ -54,15 +68,20 @@ class Waiting:
         _write(folder / 'program.py', PROGRAM)
         self.image = image
         imports = folder / 'imports'
-        imports.write_text(json.dumps({'modules': [], 'environment': {}, **(listed or {})}))
+        if not isinstance(listed, str):
+            listed = json.dumps({'modules': [], 'environment': {}, **(listed or {})})
+        imports.write_text(listed)
         own, theirs = socket.socketpair()
         own.settimeout(DEADLINE_SECONDS)
         self.channel = own.makefile('rw')
         self._own = own
+        given = self.environment('before')
         self.process = subprocess.Popen(
             [sys.executable, '-u', str(folder / 'program.py'), '--to', 'before'],
             env={
-                **self.environment('before'),
+                **given,
+                # As what starts Python may set it, such as a script of that name.
+                'FROM_A_WRAPPER': '1',
                 'COXSWAIN_SUCCESSOR_OF': '3',
                 'COXSWAIN_SUCCESSOR_CHANNEL': str(theirs.fileno()),
             },
@@ -72,20 +91,27 @@ class Waiting:
             text=True,
         )
         theirs.close()
-        self.tell({'environment': {'RANK': '3'}, 'imports': str(imports)})
+        # It may have ended before it reads this.
+        with contextlib.suppress(OSError):
+            self.tell({'given': given, 'environment': {'RANK': '3'}, 'imports': str(imports), 'isPyTorchAlone': alone})
 
     def environment(self, start: str) -> dict[str, str]:
         path = os.pathsep.join(str(one) for one in (self.hook, self.image, self.folder / start))
         port = {'before': '1', 'after': '2'}[start]
-        return {'PATH': os.environ['PATH'], 'PYTHONPATH': path, 'MASTER_PORT': port, 'PYTHONDONTWRITEBYTECODE': '1'}
+        fixed = {'PATH': os.environ['PATH'], 'PYTHONDONTWRITEBYTECODE': '1', 'PYTHONNOUSERSITE': '1', 'FIXED': '1'}
+        return {**fixed, 'PYTHONPATH': path, 'MASTER_PORT': port}
 
     def tell(self, message: dict[str, Any]) -> None:
         self.channel.write(json.dumps(message) + '\n')
         self.channel.flush()
 
     def answer(self) -> dict[str, Any]:
-        line = self.channel.readline()
-        return json.loads(line) if line else {'kind': 'gone'}
+        """The next one after that it is here."""
+        with contextlib.suppress(ConnectionResetError):
+            for line in self.channel:
+                if json.loads(line) != {'kind': 'here'}:
+                    return json.loads(line)
+        return {'kind': 'gone'}
 
     def release(self) -> dict[str, Any]:
         """Gives what it answers to the new start, or what it said before."""
@@ -134,8 +160,34 @@ def test_it_takes_over_as_a_process_that_has_just_started(tmp_path: Path) -> Non
     assert not [entry for entry in before if entry.startswith(b'RANK=')]
 
 
+def test_it_keeps_what_imports_have_set_as_they_are_not_executed_again(tmp_path: Path) -> None:
+    torch = """
+import os
+os.environ['NCCL_CUMEM_ENABLE'] = '0'
+os.environ['NCCL_CUMEM_ENABLE']
+os.environ['MASTER_PORT'] = '7'
+os.environ['PYTHONPATH'] += ':/from/torch'
+del os.environ['FIXED']
+"""
+    waiting = Waiting(tmp_path, torch=torch)
+    assert waiting.release() == {'kind': 'taken'}
+    environment = json.loads(waiting.end()[0])['environment']
+    # What the new start sets to another value than the old one is as that says.
+    now = {**waiting.environment('after'), 'RANK': '3'}
+    del now['FIXED']
+    # Python sets this one itself.
+    assert {name: value for name, value in environment.items() if name != 'LC_CTYPE'} == {
+        **now,
+        'NCCL_CUMEM_ENABLE': '0',
+        'FROM_THE_IMAGE': '3',
+        'FROM_A_WRAPPER': '1',
+    }
+
+
 READS_PORT = 'import os\nos.environ.get("MASTER_PORT")\n'
 READS_LEVEL = 'import os\nos.getenv("LEVEL")\n'
+# A device that every machine has stands for the GPU.
+OPENS_GPU = ("'/dev/nvidia', ", "'/dev/full', ")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +205,17 @@ READS_LEVEL = 'import os\nos.getenv("LEVEL")\n'
             {'listed': {'environment': {'OMP_NUM_THREADS': '4'}}},
             'the program sets OMP_NUM_THREADS, which libraries read when they are loaded; set it in engine.env',
         ),
+        (
+            {'alone': True, 'listed': {'environment': {'OMP_NUM_THREADS': '4'}}},
+            'the program sets OMP_NUM_THREADS, which libraries read when they are loaded; set it in engine.env',
+        ),
         ({'library': '1 / 0', 'listed': {'modules': ['library']}}, 'ZeroDivisionError: division by zero'),
+        (
+            {'part': 'kept = open("/dev/full")', 'listed': {'modules': ['torch.part']}, 'hook': OPENS_GPU},
+            'the import of a library opened /dev/full, so it uses a GPU',
+        ),
+        ({'listed': '{"modules": ['}, 'which variables the program sets is not known: its list of imports cannot'),
+        ({'listed': '{}'}, 'which variables the program sets is not known: its list of imports cannot'),
     ],
     ids=[
         'an import fails',
@@ -162,7 +224,11 @@ READS_LEVEL = 'import os\nos.getenv("LEVEL")\n'
         'it is in a process group',
         'an import reads what the program sets later',
         'the program sets what a library in C reads',
+        'the same, and only PyTorch is imported',
         'a library that the rank has imported fails here',
+        'a module of a package opens a GPU',
+        'the list of the rank is broken',
+        'the list of the rank has nothing',
     ],
 )
 def test_it_says_why_it_is_no_rank_and_ends_where(tmp_path: Path, files: dict[str, Any], why: str) -> None:
@@ -182,6 +248,8 @@ def test_it_says_why_it_is_no_rank_and_ends_where(tmp_path: Path, files: dict[st
         {'torch': 'import os\nos.environ["MADE_BY_TORCH"] = "1"\n', 'listed': {'environment': {'MADE_BY_TORCH': '1'}}},
         {'listed': {'environment': {'TORCH_NCCL_TRACE_BUFFER_SIZE': '9'}}},
         {'listed': {'modules': ['torch.cuda', 'gone.for.good']}},
+        {'library': '1 / 0', 'listed': {'modules': ['library']}, 'alone': True},
+        {'hook': ('/proc/self/comm', '/proc/self/comm/not')},
     ],
     ids=[
         'an import reads its rank, which stays',
@@ -190,12 +258,37 @@ def test_it_says_why_it_is_no_rank_and_ends_where(tmp_path: Path, files: dict[st
         'an import sets what it set in the rank',
         'the program sets what is read with the process group',
         'a module is no longer there',
+        'only PyTorch is to be imported',
+        'its name cannot be set',
     ],
 )
 def test_it_becomes_the_rank_where(tmp_path: Path, files: dict[str, Any]) -> None:
     waiting = Waiting(tmp_path, **files)
     assert waiting.release() == {'kind': 'taken'}
     assert waiting.end()[0] != ''
+
+
+@pytest.mark.parametrize(
+    'hook',
+    [
+        ('import socket', 'import of_no_module'),
+        ("channel.write({'kind': 'here'})", 'raise KeyboardInterrupt'),
+        ('before = _folders(', 'before = of_no_name('),
+    ],
+    ids=['cannot be imported', 'fails before it reads anything', 'fails while it takes over'],
+)
+def test_it_ends_and_runs_no_program_where_its_hook(tmp_path: Path, hook: tuple[str, str]) -> None:
+    waiting = Waiting(tmp_path, hook=hook)
+    assert waiting.release() == {'kind': 'gone'}
+    out, err = waiting.end()
+    assert (waiting.process.returncode, out) == (1, '')
+    assert err.startswith('The hook of a successor failed: ')
+
+
+def test_it_says_that_it_is_here_before_it_reads_and_imports(tmp_path: Path) -> None:
+    waiting = Waiting(tmp_path, torch='raise RuntimeError')
+    assert json.loads(waiting.channel.readline()) == {'kind': 'here'}
+    waiting.end()
 
 
 def test_it_goes_with_its_launcher(tmp_path: Path) -> None:

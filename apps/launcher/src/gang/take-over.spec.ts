@@ -13,7 +13,7 @@ import { Successors, type SuccessorsOptions } from '../successors/successors.ts'
 import { isRunning } from '../testing/launcher-process.ts';
 import { Gang } from './gang.ts';
 
-/** What it does in a successor alone is in the variable IN_SUCCESSOR. */
+/** What PyTorch does in a successor alone is in the variable IN_SUCCESSOR. */
 const TORCH = `
 import os
 from torch import cuda, distributed
@@ -22,8 +22,13 @@ if open('/proc/self/comm').read().startswith('successor'):
 `;
 const PROGRAM = `
 import os, sys, time, torch
+from coxswain_hook.imports import ImportList
 from coxswain_hook.reporter import Reporter
 rank = os.environ['RANK']
+before = dict(os.environ)
+exec(os.environ.get('IN_PROGRAM', ''))
+if 'COXSWAIN_IMPORTS_FILE' in os.environ:
+    ImportList(os.environ['COXSWAIN_IMPORTS_FILE'], before).look()
 if rank == '0' and os.environ['MASTER_PORT'] == '9':
     sys.exit(7)
 reporter = Reporter.from_environment()
@@ -63,8 +68,8 @@ interface Pod {
   readonly ranks: (port: number) => readonly { readonly pid: number; readonly args: string }[];
 }
 
-/** A pod of two ranks whose successors do this when they import PyTorch. */
-function aPod(inSuccessor: string, more: Partial<SuccessorsOptions> = {}): Pod {
+/** A pod of two ranks whose successors do this when they import PyTorch, and whose program does that. */
+function aPod(inSuccessor: string, more: Partial<SuccessorsOptions> = {}, inProgram = ''): Pod {
   const stdout = new PassThrough().setEncoding('utf8');
   let [printed, logged] = ['', ''];
   stdout.on('data', (text: string) => (printed += text));
@@ -96,6 +101,7 @@ function aPod(inSuccessor: string, more: Partial<SuccessorsOptions> = {}): Pod {
         PYTHONPATH: folder,
         PYTHONDONTWRITEBYTECODE: '1',
         IN_SUCCESSOR: inSuccessor,
+        IN_PROGRAM: inProgram,
         COXSWAIN_ENGINE_RUN: '{}',
       },
       stdout: new LogSink(stdout),
@@ -220,6 +226,23 @@ describe('the successors of a pod', () => {
     await endRanks(second);
     await pod.begin(3);
     expect(pod.log().match(/has no successor: it ended/g)).toHaveLength(3);
+  });
+
+  it('are judged by what the program sets, whatever else they import', async () => {
+    const pod = aPod('', {}, 'os.environ["OMP_NUM_THREADS"] = "4"');
+    await endRanks(await pod.begin(1));
+    await pod.begin(2);
+    await logs(pod, '3 of them failed in this pod.');
+    expect(pod.log().match(/has no successor: the program sets OMP_NUM_THREADS,/g)).toHaveLength(3);
+    expect(pod.log()).not.toContain('takes over');
+  });
+
+  it('do not start without the files of the launcher, as Python would then run the program', async () => {
+    const hook = 'os.path.join(os.path.dirname(os.environ["COXSWAIN_IMPORTS_FILE"]), "hook")';
+    const pod = aPod(SAY_PID, {}, `import shutil; shutil.rmtree(${hook}, ignore_errors=True)`);
+    await pod.begin(1);
+    await logs(pod, /no successors wait .*: .*\/hook\/sitecustomize\.py is gone; let no program delete it\./);
+    expect(pidsOf(pod.log())).toEqual([]);
   });
 
   it('say at once that the command can have none', () => {

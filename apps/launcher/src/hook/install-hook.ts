@@ -6,6 +6,9 @@ import generated from './hook-files.generated.json' with { type: 'json' };
 /** Variable with folders in which Python searches for modules first. */
 export const PYTHON_PATH = 'PYTHONPATH';
 
+/** The file of it that Python loads at its start, within the directory of {@link installHook}. */
+export const HOOK_ENTRY = 'hook/sitecustomize.py';
+
 /** Writes the hook that this launcher carries into `directory`, which belongs to it alone, and gives the folder that is to be first on Python's path. */
 export function installHook(directory: string): string {
   const folder = join(directory, 'hook');

@@ -33,8 +33,12 @@ export interface RankStart {
 export interface SuccessorOptions extends RankStart {
   /** Variables that it sees, and that are not in the environment of its start. */
   readonly seen: Readonly<Record<string, string>>;
-  /** File with the modules to import beside PyTorch; undefined: none. */
-  readonly imports: string | undefined;
+  /** File with the modules that the rank has imported, and the variables that its program has set. */
+  readonly imports: string;
+  /** Import none of these modules, so PyTorch alone. */
+  readonly isPyTorchAlone: boolean;
+  /** How long it may take until its hook answers. Without the hook, Python would run the program. */
+  readonly hookMs: number;
   readonly secrets: SecretIndex | undefined;
   /** Receives lines that it prints before it is released. */
   readonly onLine: (line: string) => void;
@@ -46,7 +50,7 @@ interface Release extends Omit<RankStart, 'rank'> {
 }
 
 /** What a successor writes. */
-type Answer = { readonly kind: 'ready' | 'taken' } | { readonly kind: 'unfit'; readonly why: string };
+type Answer = { readonly kind: 'here' | 'ready' | 'taken' } | { readonly kind: 'unfit'; readonly why: string };
 
 /** The process, from its start until it is taken or has ended. */
 export class SuccessorProcess {
@@ -57,12 +61,14 @@ export class SuccessorProcess {
   readonly #ready = Promise.withResolvers<void>();
   readonly #taken = Promise.withResolvers<void>();
   readonly #over = Promise.withResolvers<void>();
+  readonly #withoutHook: NodeJS.Timeout;
   #isReady = false;
   #isTaken = false;
   #why: string | undefined;
   #cpuMs = 0;
 
-  constructor({ rank, command, env, seen, imports, secrets, onLine }: SuccessorOptions) {
+  constructor(options: SuccessorOptions) {
+    const { rank, command, env, seen, imports, isPyTorchAlone, hookMs, secrets, onLine } = options;
     this.rank = rank;
     this.#command = command;
     const [program, ...args] = command;
@@ -73,13 +79,15 @@ export class SuccessorProcess {
     });
     this.#channel = this.#child.stdio[CHANNEL] as Duplex;
     this.#channel.on('error', () => undefined);
+    this.#channel.once('close', () => this.#afterChannel());
     this.#child.once('error', (error) => this.#end(`it could not be started: ${error.message}`));
     this.#child.once('exit', (code, signal) =>
       this.#afterLastAnswer(`it ended with ${signal ?? `exit code ${code ?? 0}`}`),
     );
     this.#readOutput(secrets, onLine);
     this.#readAnswers();
-    this.#write({ environment: seen, ...(imports === undefined ? {} : { imports }) });
+    this.#write({ given: env, environment: seen, imports, isPyTorchAlone });
+    this.#withoutHook = setTimeout(() => this.kill(`its hook did not answer within ${hookMs / 1000} s`), hookMs);
   }
 
   get pid(): number | undefined {
@@ -162,7 +170,14 @@ export class SuccessorProcess {
     });
   }
 
+  /** No word comes from it any more. Usually it has ended, which is known soon, with the reason. */
+  #afterChannel(): void {
+    const late = setTimeout(() => this.kill('it closed its channel'), LAST_ANSWER_MS);
+    void this.over.then(() => clearTimeout(late));
+  }
+
   #end(why: string): void {
+    clearTimeout(this.#withoutHook);
     this.#why ??= why;
     if (!this.#isTaken && this.pid !== undefined) signalGroup(this.pid, 'SIGKILL');
     this.#over.resolve();
@@ -181,7 +196,8 @@ export class SuccessorProcess {
 
   #receive(answer: Answer | undefined): void {
     if (this.#why !== undefined) return;
-    if (answer?.kind === 'ready') {
+    if (answer?.kind === 'here') clearTimeout(this.#withoutHook);
+    else if (answer?.kind === 'ready') {
       this.measure();
       this.#isReady = true;
       this.#ready.resolve();
@@ -217,7 +233,7 @@ function parse(line: string): Answer | undefined {
   try {
     const { kind, why } = JSON.parse(line) as { readonly kind?: unknown; readonly why?: unknown };
     if (kind === 'unfit') return { kind, why: String(why).slice(0, 1024) };
-    return kind === 'ready' || kind === 'taken' ? { kind } : undefined;
+    return kind === 'here' || kind === 'ready' || kind === 'taken' ? { kind } : undefined;
   } catch {
     return undefined;
   }

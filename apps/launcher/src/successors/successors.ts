@@ -1,11 +1,12 @@
 /** The successors of this pod's ranks: when they start, when they end, and who takes over. */
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { formatRanks, type EngineRun } from '@coxswain/api-types';
 import { formatBytes, formatDuration } from '@coxswain/units';
 import { withoutRank } from '../engine/rank-environment.ts';
-import { installHook, PYTHON_PATH, withPythonPath } from '../hook/install-hook.ts';
+import { HOOK_ENTRY, installHook, PYTHON_PATH, withPythonPath } from '../hook/install-hook.ts';
 import type { SecretIndex } from '../logs/secret-mask.ts';
 import { memoryNow, type MemoryNow } from '../processes/memory-use.ts';
 import { makeOwnDirectory, removeOwnDirectory } from '../processes/own-directory.ts';
@@ -19,6 +20,8 @@ const TIMES = {
   afterFirstStepMs: 5_000,
   /** An import that takes longer hangs. */
   importMs: 600_000,
+  /** How long Python may take to load the hook. */
+  hookMs: 10_000,
   /** How long a rank waits for the answer of its successor. Then it starts as if there were none. */
   answerMs: 2_000,
   /** How often memory is measured. */
@@ -121,7 +124,7 @@ export class Successors {
   prepare(starts: readonly RankStart[]): void {
     const directory = this.#place();
     if (directory === undefined || this.#generation !== undefined || this.#failures >= MOST_FAILURES) return;
-    const why = this.#shortage(starts.length);
+    const why = this.#obstacle(starts.length, directory);
     if (why !== undefined) return this.#logRefusal(why);
     const generation = new Generation(directory);
     this.#generation = generation;
@@ -190,7 +193,10 @@ export class Successors {
     return this.#directory;
   }
 
-  #shortage(count: number): string | undefined {
+  /** Python would find no hook in a copy that a program has deleted, and would run the program. */
+  #obstacle(count: number, directory: string): string | undefined {
+    const entry = join(directory, HOOK_ENTRY);
+    if (!existsSync(entry)) return `${entry} is gone; let no program delete it`;
     return memoryRefusal(this.#memory(), { highestBytes: this.#highestBytes, count });
   }
 
@@ -200,7 +206,7 @@ export class Successors {
   ): Promise<void> {
     for (const [index, start] of starts.entries()) {
       if (generation.isOver || this.#failures >= MOST_FAILURES) return;
-      const why = this.#shortage(starts.length - index);
+      const why = this.#obstacle(starts.length - index, directory);
       if (why !== undefined) return this.#logRefusal(why);
       const { why: unfit } = await this.#startOne(generation, { start, directory });
       if (unfit === undefined || !this.#importsAll || generation.isOver) continue;
@@ -234,7 +240,9 @@ export class Successors {
         [LAUNCHER_ENV.bootId]: generation.mark,
       },
       seen: { RANK, LOCAL_RANK },
-      imports: this.#importsAll ? importsFile(directory, rank) : undefined,
+      imports: importsFile(directory, rank),
+      isPyTorchAlone: !this.#importsAll,
+      hookMs: this.#times.hookMs,
       secrets: this.#options.secrets,
       onLine: (line) => this.#options.logLine(`Successor of rank ${rank}: ${line}`),
     });

@@ -11,6 +11,7 @@ import os
 import socket
 import sys
 
+from coxswain_hook.imports import changed
 from coxswain_hook.reads import Reads
 
 CHANNEL_VARIABLE = 'COXSWAIN_SUCCESSOR_CHANNEL'
@@ -41,23 +42,27 @@ def serve(run_shadowed):
     `run_shadowed`: what Python would have run at its start without us.
     """
     channel = Channel(int(os.environ.pop(CHANNEL_VARIABLE)))
+    # Until the launcher reads this, it has to assume that the program runs without the hook.
+    channel.write({'kind': 'here'})
     rank = os.environ.pop(OF_VARIABLE)
     name = _rename(f'successor-{rank}')
     try:
         order = channel.read()
+        began = {**order['given'], **order['environment']}
         os.environ.update(order['environment'])
         reads = prepare(order, run_shadowed)
         channel.write({'kind': 'ready'})
         order = channel.read()
         now = order['environment']
-        _check_reads(reads.differing(now, OWN_VARIABLES), 'has another value in each start')
+        kept = kept_changes(began, os.environ, now)
+        _check_reads(reads.differing(now, (*OWN_VARIABLES, *kept)), 'has another value in each start')
     except Unfit as unfit:
         channel.write({'kind': 'unfit', 'why': str(unfit)[:1000]})
         os._exit(1)
     except Exception as error:
         channel.write({'kind': 'unfit', 'why': f'{type(error).__name__}: {error}'[:1000]})
         os._exit(1)
-    take_over(now, order['arguments'])
+    take_over(now, kept, order['arguments'])
     _rename(name)
     channel.write({'kind': 'taken'})
     channel.close()
@@ -66,13 +71,16 @@ def serve(run_shadowed):
 def prepare(order, run_shadowed):
     """Imports, and gives which variables that read. Raises where a process that has done so is no rank that has just started."""
     listed = _listed(order.get('imports'))
+    names = [] if order.get('isPyTorchAlone') else listed['modules']
     with Reads() as reads:
         run_shadowed()
         for name in FIRST:
             importlib.import_module(name)
             _check_devices(name)
-        for name in listed['modules']:
+        for name in names:
             _import(name)
+    # A module of a package may have opened one, or a thread that an import has started.
+    _check_devices('a library')
     _check_torch(sys.modules['torch'])
     set_by_program = {name for name, value in listed['environment'].items() if os.environ.get(name) != value}
     _check_reads(
@@ -87,11 +95,20 @@ def prepare(order, run_shadowed):
     return reads
 
 
-def take_over(environment, arguments):
-    """Variables, arguments and path as those of a process that has just started."""
+def kept_changes(began, imported, now):
+    """What changed since the start, by a library, a .pth file or what starts Python: that is not executed again. None: removed.
+
+    A variable that is given another value in this start has that.
+    """
+    return {name: value for name, value in changed(began, imported).items() if now.get(name) == began.get(name)}
+
+
+def take_over(environment, kept, arguments):
+    """Variables, arguments and path as those of a process that has just started, and has imported the same."""
     before = _folders(os.environ.get('PYTHONPATH', ''))
+    after = {**environment, **kept}
     os.environ.clear()
-    os.environ.update(environment)
+    os.environ.update({name: value for name, value in after.items() if value is not None})
     count = len(sys.argv) - 1
     original = getattr(sys, 'orig_argv', None)
     if original is not None:
@@ -134,12 +151,15 @@ class Channel:
 
 
 def _listed(path):
-    """What the rank before has written; nothing where there is nothing."""
+    """What the rank before has written."""
+    if path is None:
+        return {'modules': [], 'environment': {}}
     try:
         with open(path) as file:
-            return json.load(file)
-    except (OSError, TypeError, ValueError):
-        return {'modules': [], 'environment': {}}
+            listed = json.load(file)
+        return {'modules': listed['modules'], 'environment': listed['environment']}
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise Unfit(f'which variables the program sets is not known: its list of imports cannot be read: {error}') from None
 
 
 def _import(name):
@@ -183,9 +203,13 @@ def _folders(path):
 
 
 def _rename(name):
-    """Sets the name that `ps` and `top` show, and gives the one before."""
-    with open('/proc/self/comm') as file:
-        before = file.read().strip()
-    with open('/proc/self/comm', 'w') as file:
-        file.write(name[:15])
+    """Sets the name that `ps` and `top` show, where that is allowed, and gives the one before."""
+    before = ''
+    try:
+        with open('/proc/self/comm') as file:
+            before = file.read().strip()
+        with open('/proc/self/comm', 'w') as file:
+            file.write(name[:15])
+    except OSError:
+        pass
     return before
