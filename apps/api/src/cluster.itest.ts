@@ -30,7 +30,7 @@ beforeAll(async () => {
   cluster = await startControlPlane({ scheduler: false, controllerManager: false });
   const names = await readdir(CRDS);
   for (const name of names.filter((file) => file.endsWith('.yaml'))) {
-    await cluster.kubectl(['apply', '-f', '-'], { input: await readFile(join(CRDS, name), 'utf8') });
+    await cluster.kubectl(['apply', '--server-side', '-f', '-'], { input: await readFile(join(CRDS, name), 'utf8') });
   }
   await cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s']);
   await cluster.kubectl(['create', 'namespace', 'research']);

@@ -51,7 +51,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-const apply = (input: string): Promise<string> => cluster.kubectl(['apply', '-f', '-'], { input });
+const apply = (input: string): Promise<string> => cluster.kubectl(['apply', '--server-side', '-f', '-'], { input });
 
 const aJob = (namespace: string, name = `made-in-${namespace}`): string =>
   JSON.stringify({

@@ -37,7 +37,7 @@ beforeAll(async () => {
   postgres = migratedPostgres();
   cluster = await startControlPlane({ scheduler: false, controllerManager: false });
   for (const file of (await readdir(CRDS)).filter((name) => name.endsWith('.yaml'))) {
-    await cluster.kubectl(['apply', '-f', '-'], { input: await readFile(join(CRDS, file), 'utf8') });
+    await cluster.kubectl(['apply', '--server-side', '-f', '-'], { input: await readFile(join(CRDS, file), 'utf8') });
   }
   await cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s']);
   await cluster.kubectl(['create', 'namespace', 'research']);
