@@ -13,7 +13,10 @@ export interface SchedulerView {
   now?(): Date;
   /** Searches nodes in another process, for searches that would block this one. Absent: there is none. */
   findNodes?(question: NodeQuestion): Promise<ReturnType<typeof findNodes>>;
-  /** Nodes are held, held from another time on, or no longer held for the jobs of these UIDs. Called at once. */
+  /**
+   * Nodes are held, held from another time on, or no longer held for the jobs of these UIDs. Called at once. Without a UID: this is still to be found, and
+   * the next offer goes on with it.
+   */
   promisesChanged?(jobUids: readonly string[]): void;
   nodes(): readonly NodeFacts[];
   /** Windows over nodes, by name of the node; nodes without windows are not in it. The same map until nodes or windows change. Absent: there are none. */

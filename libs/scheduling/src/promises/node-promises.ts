@@ -131,7 +131,10 @@ export class NodePromises {
     const waits = after !== undefined && isWaiting(after);
     this.#overruns?.jobChanged(before, after);
     if (!waits) this.drop(before.metadata.uid);
-    if (waits && (!isWaiting(before) || priorityOf(before) !== priorityOf(after))) this.#due = 'now';
+    if (waits && (!isWaiting(before) || priorityOf(before) !== priorityOf(after))) {
+      this.#due = 'now';
+      this.#parts.view.promisesChanged?.([]);
+    }
     const [ran, runs] = [runningAttempt(before), after === undefined ? undefined : runningAttempt(after)];
     if (ran?.epoch !== runs?.epoch || ran?.stage !== runs?.stage || this.#hasMoved(after)) this.#isDueSoon();
   }
@@ -209,6 +212,8 @@ export class NodePromises {
       this.#begin(now, nowMs);
     }
     this.#continue(nowMs);
+    // Where little happens, the next question may come minutes later.
+    if (this.#due === 'now' || this.#underWay?.question === 'pause') view.promisesChanged?.([]);
   }
 
   #isDue(nowMs: number): boolean {

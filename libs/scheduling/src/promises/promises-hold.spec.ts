@@ -118,6 +118,17 @@ describe('a new leader', () => {
   });
 });
 
+it('a job that begins to wait asks for an offer, by which the nodes are found that are held for it', () => {
+  let offers = 0;
+  const cluster = new VirtualCluster([2], { promisesChanged: (uids) => void (offers += uids.length === 0 ? 1 : 0) });
+  cluster.submit({ name: 'long', pods: 2, minutes: 100 });
+  offers = 0;
+  cluster.submit({ name: 'head', pods: 1, minutes: 10 });
+  expect(offers).toBeGreaterThan(0);
+  cluster.scheduler.offer('gpus');
+  expect(cluster.promiseFor('head')?.gpus.size).toBe(1);
+});
+
 it('a search that would take long runs beside, and is made again if it fails', async () => {
   let searches = 0;
   const changed: string[] = [];
