@@ -24,7 +24,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   top: 'coxswain steps JOB, or coxswain goodput JOB',
 };
 
-/** What to type instead of a word that is no command; undefined if nobody knows. */
+/** What to type instead of a word that is no command; undefined if that is not known. */
 export function insteadOf(word: string | undefined): string | undefined {
   return word !== undefined && Object.hasOwn(INSTEAD, word) ? INSTEAD[word] : undefined;
 }

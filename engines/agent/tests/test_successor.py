@@ -254,7 +254,7 @@ def test_it_says_why_it_is_no_rank_and_ends_where(tmp_path: Path, files: dict[st
     ids=[
         'an import reads its rank, which stays',
         'an import copies all variables',
-        'an import reads what nobody sets',
+        'an import reads what is not set',
         'an import sets what it set in the rank',
         'the program sets what is read with the process group',
         'a module is no longer there',

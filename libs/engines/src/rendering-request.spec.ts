@@ -24,7 +24,7 @@ describe('a layout of which little more is known', () => {
   });
 
   it.each([
-    ['a program that is given, of which nothing is assumed', ['python3', 'a.py'], []],
+    ['a program that is given: nothing is assumed of it', ['python3', 'a.py'], []],
     ['a program that is not given', undefined, ['assumed: engine.command is python3 train.py']],
   ])('lists nothing that engine command does not pass to the program: %s', (_what, command, want) => {
     const engine = { name: 'command', ...(command === undefined ? {} : { command }) };

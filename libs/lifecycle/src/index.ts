@@ -9,6 +9,7 @@ export { isFenced } from './failure/broken-gang.ts';
 export type { Condemnation } from './failure/checkpoint-standing.ts';
 export { isBeyondTraining } from './failure/unreported-checkpoints.ts';
 export type { Decision, LiveRead, PodReference } from './decide/decision.ts';
+export { canMove } from './disruption/leaving-nodes.ts';
 export {
   answerDrain,
   drainNotices,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type Outcome, runCommand } from '../testing/run-command.ts';
 
 const JOBS = 'GET /v1/projects/research/jobs';
-/** Two GPUs for ten hours of December, of which they trained five; the clock of the tests shows 10 January. */
+/** Two GPUs for ten hours of December; they trained for five of them; the clock of the tests shows 10 January. */
 const SPANS: JobGoodput['spans'] = [
   { from: '2025-12-05T00:00:00Z', to: '2025-12-05T05:00:00Z', spent: 'initialisation', gpus: 2, epoch: 1 },
   { from: '2025-12-05T05:00:00Z', to: '2025-12-05T10:00:00Z', spent: 'productive', gpus: 2, epoch: 1 },
@@ -61,7 +61,7 @@ describe('coxswain costs', () => {
 
   it.each<[string, string, string, RegExp]>([
     [
-      'a month that is none',
+      'a month that does not exist',
       '--month 2025-13',
       'currency: USD\nperGpuHour: {}\n',
       /"2025-13" is not a month; write 2030-01/,

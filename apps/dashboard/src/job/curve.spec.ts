@@ -76,7 +76,7 @@ describe('the curve of a job', () => {
 
   it.each<[string, readonly StepPoint[], readonly number[], readonly (number | null)[]]>([
     [
-      'of steps of which every tenth has one is one line',
+      'of steps is one line if every tenth step has one',
       points(1, 1, 30).map((point) =>
         point.step % 10 === 0 ? { ...point, loss: point.step } : { ...point, loss: null },
       ),
@@ -84,7 +84,7 @@ describe('the curve of a job', () => {
       [10, 20, 30],
     ],
     [
-      'of points of several steps of which every fifth has one is one line',
+      'of points of several steps is one line if every fifth point has one',
       [1, 11, 21, 31, 41, 51, 61].map((step) => ({ ...bucket(1, step, step + 9), loss: step % 50 === 11 ? 2 : null })),
       [11, 61],
       [2, 2],

@@ -152,7 +152,7 @@ describe('the reference engine under the launcher', () => {
     expect(run.operator.violations).toEqual([]);
   });
 
-  it('is told killed, with the rank and the signal, and goes on bit for bit in a process that had imported PyTorch', async () => {
+  it('is reported as killed, with the rank and the signal, and goes on bit for bit in a process that had imported PyTorch', async () => {
     const goesOn = join(directory, 'goes-on');
     const run = await train(
       'killed',

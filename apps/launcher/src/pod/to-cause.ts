@@ -84,7 +84,7 @@ export async function workOf(
   };
 }
 
-/** An engine that is known to print its steps. Of other programs nobody knows whether they print any. */
+/** An engine that is known to print its steps. Whether other programs print any is not known. */
 function printsSteps(stepLines: EngineRun['stepLines']): boolean {
   return stepLines !== undefined && stepLines !== 'plain';
 }

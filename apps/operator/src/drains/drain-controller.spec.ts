@@ -26,7 +26,7 @@ class World {
     onProblem: (_problem, what) => this.problems.push(what),
   });
 
-  /** A pod of the job, or of nobody, which the server and the cache know. */
+  /** A pod of the job, or of no job, which the server and the cache know. */
   async pod(name: string, job?: ReturnType<CacheScript['job']>): Promise<void> {
     const pod = this.script.pod(name, { nodeName: 'gpu-7', ...(job === undefined ? {} : { job }) });
     await this.api.create(podsPath({ namespace: 'research' }), pod);

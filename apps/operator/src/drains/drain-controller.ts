@@ -13,7 +13,7 @@ import {
   resourcePath,
   sleep,
 } from '@coxswain/kube';
-import { answerDrain, type DrainRequest, drainRequestOf, type PodOnNode } from '@coxswain/lifecycle';
+import { answerDrain, canMove, type DrainRequest, drainRequestOf, type PodOnNode } from '@coxswain/lifecycle';
 import { toCachedPod } from '../cluster/cached-pod.ts';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_NODE, BY_UID } from '../cluster/indexes.ts';
@@ -136,9 +136,7 @@ export class DrainController {
       name,
       isOver: terminal,
       // The job of an owned pod may be deleted already: then its pods go.
-      ...(jobName === undefined
-        ? {}
-        : { job: { name: jobName, savesCheckpoints: job === undefined || job.spec.checkpoint !== undefined } }),
+      ...(jobName === undefined ? {} : { job: { name: jobName, savesCheckpoints: job === undefined || canMove(job) } }),
     };
   }
 

@@ -41,7 +41,7 @@ export class ProgressTracker {
   recordStep(gang: Ranks, reported: Step): boolean {
     const entry = this.#entryOf(gang);
     if (entry === undefined || reported.step < entry.step) return false;
-    // Several pods report the same step, of which one may know loss and tokens; and many programs print the loss of every tenth step.
+    // Several pods report the same step, and perhaps only one of them knows loss and tokens. Many programs print the loss of every tenth step.
     entry.loss = reported.loss ?? (reported.notFinite?.loss === undefined ? entry.loss : undefined);
     entry.tokens = reported.tokens ?? entry.tokens;
     if (reported.step > entry.step) {

@@ -19,7 +19,7 @@ export function leavingNodes(facts: Facts, attempt: Attempt): readonly string[] 
 }
 
 /** Whether the gang can save and move. Without checkpoints it would lose all its work by moving, and lose no more by staying. */
-export function canMove({ spec }: Facts): boolean {
+export function canMove({ spec }: Pick<Facts, 'spec'>): boolean {
   return spec?.checkpoint !== undefined;
 }
 
