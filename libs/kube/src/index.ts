@@ -34,6 +34,7 @@ export { Reflector } from './reflector.ts';
 export type { ReflectorOptions, ReflectorProblem } from './reflector.ts';
 export { ObjectCache } from './object-cache.ts';
 export type { CacheChange } from './object-cache.ts';
+export { Turns } from './turns.ts';
 export { WATCH_CHECK } from './watch-check.ts';
 export { passGuard } from './transport.ts';
 export type { KubeTransport } from './transport.ts';

@@ -21,7 +21,7 @@ import {
 import { namedCheckpoints, withReadableStatus } from '@coxswain/lifecycle';
 import { type PriorityClassFacts, recordedClaim } from '@coxswain/scheduling';
 import { CachedPlacements, toCachedPlacement } from './cached-placements.ts';
-import { BY_JOB, BY_NODE, BY_RESUME, BY_UID, BY_VICTIM } from './indexes.ts';
+import { ALL_STARTING, BY_JOB, BY_NODE, BY_RESUME, BY_UID, BY_VICTIM, STARTING } from './indexes.ts';
 import { toCachedNode, type CachedNode } from './cached-node.ts';
 import { toCachedPod, type CachedPod } from './cached-pod.ts';
 import { type CachedPriorityClass, toCachedPriorityClass } from './cached-priority-class.ts';
@@ -139,6 +139,9 @@ export function createClusterCache(options: {
   placements.addIndex(BY_JOB, (placement) => [placement.spec.jobUid]);
   checkpoints.addIndex(BY_JOB, (checkpoint) => [checkpoint.spec.jobUid]);
   pods.addIndex(BY_JOB, (pod) => (pod.gang === undefined ? [] : [pod.gang.jobUid]));
+  pods.addIndex(STARTING, ({ gang, terminal }) =>
+    gang === undefined || gang.running || terminal ? [] : [gang.jobUid, ALL_STARTING],
+  );
   pods.addIndex(BY_NODE, (pod) => (pod.gang === undefined || pod.nodeName === undefined ? [] : [pod.nodeName]));
   return {
     jobs: jobsAndOurs,

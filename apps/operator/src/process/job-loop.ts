@@ -1,7 +1,7 @@
 import type { TrainingJob } from '@coxswain/api-types';
 import type { NodeQuestion } from '@coxswain/scheduling';
 import { BY_UID } from '../cluster/indexes.ts';
-import { keyOf, WorkQueue, type Clock, type KubeMetrics, type QueuePriority } from '@coxswain/kube';
+import { keyOf, Turns, WorkQueue, type Clock, type KubeMetrics, type QueuePriority } from '@coxswain/kube';
 import { PlannerLanes, PlannerProcess } from '@coxswain/planner-process';
 import type { Logger } from '@coxswain/telemetry';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
@@ -21,7 +21,7 @@ export interface JobLoopParts {
   readonly scheduler: NodeSearchesParts['scheduler'];
   /** Called once, with the parts that run beside this loop. */
   readonly reconciler: (
-    beside: Pick<ReconcilerOptions, 'planner' | 'nodeSearches'>,
+    beside: Pick<ReconcilerOptions, 'planner' | 'nodeSearches' | 'turns'>,
   ) => Pick<TrainingJobReconciler, 'reconcile' | 'forget' | 'unrecorded'>;
 }
 
@@ -105,8 +105,9 @@ export class JobLoop {
 
   /** Works until `signal` aborts and what was under way has ended or run out of time. Once per object. */
   async run(signal: AbortSignal): Promise<void> {
-    const { cache, workers } = this.#parts;
-    const reconciler = this.#parts.reconciler({ planner: this.#planner, nodeSearches: this.#nodeSearches });
+    const { cache, clock, workers } = this.#parts;
+    const turns = new Turns(clock);
+    const reconciler = this.#parts.reconciler({ planner: this.#planner, nodeSearches: this.#nodeSearches, turns });
     this.#reconciler = reconciler;
     this.#runs = true;
     // Jobs for which the leader before held nodes ask first: others must not take these nodes.

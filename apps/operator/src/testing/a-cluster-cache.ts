@@ -79,6 +79,8 @@ export class CacheScript {
       readonly job?: TrainingJob;
       readonly nodeName?: string;
       readonly phase?: string;
+      /** Its container runs. */
+      readonly runs?: boolean;
       readonly gpus?: number;
       readonly namespace?: string;
     } = {},
@@ -122,7 +124,8 @@ export class CacheScript {
   }
 
   #rawPod(name: string, options: NonNullable<Parameters<CacheScript['pod']>[1]>): KubeObject {
-    const { job, nodeName, phase = 'Running', gpus = 2, namespace = 'research' } = options;
+    const { job, nodeName, phase = 'Running', runs = false, gpus = 2, namespace = 'research' } = options;
+    const state = { running: { startedAt: '2026-01-01T00:00:00Z' } };
     return {
       apiVersion: 'v1',
       kind: 'Pod',
@@ -134,7 +137,7 @@ export class CacheScript {
         ...(job === undefined ? {} : { labels: childLabels(job, 1), ownerReferences: [ownedBy(job)] }),
       },
       spec: { nodeName, containers: [{ name: 'trainer', resources: { limits: { [GPU_RESOURCE]: String(gpus) } } }] },
-      status: { phase },
+      status: { phase, ...(runs ? { containerStatuses: [{ name: 'trainer', state }] } : {}) },
     } as KubeObject;
   }
 

@@ -73,8 +73,11 @@ function factsOf({ stated, drains }: ClusterCache, node: CachedNode): NodeFacts 
 }
 
 function settledPods(cache: ClusterCache, { metadata: { uid, namespace } }: TrainingJob): ReadonlySet<string> {
-  const pods = cache.pods.cached.byIndex(BY_JOB, uid);
-  // A label is anybody's to write: another tenant's pod of such a name settles nothing.
-  const own = pods.filter(({ metadata, gang }) => metadata.namespace === namespace && gang?.ownerUid === uid);
-  return new Set(own.filter((pod) => pod.nodeName !== undefined || pod.terminal).map((pod) => pod.metadata.name));
+  const settled = new Set<string>();
+  for (const { metadata, gang, nodeName, terminal } of cache.pods.cached.byIndex(BY_JOB, uid)) {
+    // A label is anybody's to write: another tenant's pod of such a name settles nothing.
+    const isOwn = metadata.namespace === namespace && gang?.ownerUid === uid;
+    if (isOwn && (nodeName !== undefined || terminal)) settled.add(metadata.name);
+  }
+  return settled;
 }

@@ -8,6 +8,7 @@ import {
   isRetryable,
   NotLeadingError,
   serverSentence,
+  type Turns,
 } from '@coxswain/kube';
 import {
   canSaveOnRequest,
@@ -80,6 +81,8 @@ export interface ReconcilerOptions {
   readonly planner: Pick<JobPlanner, 'planningOf' | 'ask' | 'forget'>;
   /** Searches nodes beside the loop; absent: they are searched in it. */
   readonly nodeSearches?: NodeSearches;
+  /** Turns of the event loop that its steps take. Absent: it goes on whenever its calls are answered. */
+  readonly turns?: Pick<Turns, 'next'>;
   /** Reads runtimes beside the loop. */
   readonly runtimes: Pick<RuntimeReads, 'runtimeOf' | 'read'>;
   readonly effects: Pick<JobEffects, 'refuseLaunchers' | 'warn' | 'warnOfUnrecordedPlacements' | 'recordEvents'>;
@@ -184,7 +187,9 @@ export class TrainingJobReconciler {
     const steps = reconcileJob(key, { view: this.#view, effects: this.#effects });
     let step = steps.next();
     while (step.done !== true) {
-      step = steps.next(await Promise.all(step.value.map((call) => this.#answer(call))));
+      const answers = await Promise.all(step.value.map((call) => this.#answer(call)));
+      await this.#options.turns?.next();
+      step = steps.next(answers);
     }
     return step.value;
   }

@@ -57,6 +57,10 @@ function aWatchedCluster(): {
   return { script, runs, woken, deleted, scheduler, watches, wokenBy };
 }
 
+function eachOf(count: number, change: (index: number) => void): void {
+  for (let index = 0; index < count; index += 1) change(index);
+}
+
 describe('a gang of a thousand pods', () => {
   type World = ReturnType<typeof aWatchedCluster>;
   it.each<[string, (world: World) => void, readonly number[], Attempt['stage']?]>([
@@ -64,6 +68,20 @@ describe('a gang of a thousand pods', () => {
       'of which one more runs is looked at a second after the last look',
       ({ script, runs }) => script.pod('runs-1', { job: runs, phase: 'Running' }),
       [0, 1],
+    ],
+    [
+      'of which the last one runs is looked at within 200 ms',
+      ({ script, runs }) => eachOf(1_000, (index) => script.pod(`runs-${index}`, { job: runs, runs: true })),
+      [1, 1],
+    ],
+    [
+      'beside which two others start and of which one more runs is not looked at a second after the last look',
+      ({ script, runs }) => {
+        const other = script.job('other');
+        eachOf(2_000, (index) => script.pod(`other-${index}`, { job: other }));
+        script.pod('runs-1', { job: runs, phase: 'Running' });
+      },
+      [0, 0],
     ],
     [
       'of which one fails is looked at within 200 ms',

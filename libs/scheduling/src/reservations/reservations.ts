@@ -104,12 +104,12 @@ export class Reservations {
   addUnbound(placement: PlacementSpec, used: Map<string, number>): void {
     const owner = this.#view.job(placement.jobUid);
     const settled = owner === undefined ? NONE : this.#view.settledPods(owner);
-    const job = { name: placement.jobName, uid: placement.jobUid };
     const { epoch } = placement;
     // A placement that status does not record yet has no pods.
     const recorded = owner?.status?.attempts?.findLast((attempt) => attempt.epoch === epoch)?.placement;
+    const names = settled.size === 0 ? [] : podNames(placement, recorded);
     placement.nodes.forEach((node, podIndex) => {
-      if (settled.has(podName(job, { epoch, podIndex, placement: recorded }))) return;
+      if (settled.has(names[podIndex] ?? '')) return;
       used.set(node, (used.get(node) ?? 0) + ranksOfPod(placement, podIndex).length);
     });
   }
@@ -147,6 +147,20 @@ export class Reservations {
 }
 
 const NONE: ReadonlySet<string> = new Set();
+
+/** A placement never changes, one of a large gang is long, and it is read whenever used GPUs are counted while its pods start. */
+const knownNames = new WeakMap<PlacementSpec, { readonly recorded: string | undefined; readonly names: string[] }>();
+
+/** Names of the pods of a placement, under the name by which status records it. */
+function podNames(placement: PlacementSpec, recorded: string | undefined): readonly string[] {
+  const known = knownNames.get(placement);
+  if (known !== undefined && known.recorded === recorded) return known.names;
+  const { jobName, jobUid, epoch } = placement;
+  const job = { name: jobName, uid: jobUid };
+  const names = placement.nodes.map((_, podIndex) => podName(job, { epoch, podIndex, placement: recorded }));
+  knownNames.set(placement, { recorded, names });
+  return names;
+}
 
 /** The job's attempt whose pods may still be created or bound. */
 export function attemptHoldingReservation({ status }: Pick<TrainingJob, 'status'>): Attempt | undefined {
