@@ -251,6 +251,7 @@ export class ClusterScheduler {
   /** The earlier refusal of that request, while its cause has not changed or other jobs have their turn. */
   standingRefusal(jobUid: string, request: GangRequest): PlacementRefusal | undefined {
     const uses = this.#usesOf(jobUid);
+    if (this.#refusals.requestOf(jobUid) === undefined) this.#held.asked();
     const standing = this.#refusals.standing({ uid: jobUid, request, uses }, this.#view.monotonicMs());
     return standing ?? this.#held.untilKnown(jobUid);
   }

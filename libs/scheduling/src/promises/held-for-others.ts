@@ -59,6 +59,11 @@ export class HeldForOthers {
     this.#promises.current();
   }
 
+  /** The job asked this process for the first time: until then no nodes are held for it, whatever its status says. */
+  asked(): void {
+    this.#promises.isDueNow();
+  }
+
   /** A node, its GPUs under pods, or reserved nodes changed. */
   nodesChanged(): void {
     this.#promises.nodesChanged();

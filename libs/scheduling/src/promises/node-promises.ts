@@ -131,10 +131,8 @@ export class NodePromises {
     const waits = after !== undefined && isWaiting(after);
     this.#overruns?.jobChanged(before, after);
     if (!waits) this.drop(before.metadata.uid);
-    if (waits && (!isWaiting(before) || priorityOf(before) !== priorityOf(after))) {
-      this.#due = 'now';
-      this.#parts.view.promisesChanged?.([]);
-    }
+    const begins = waits && (!isWaiting(before) || (isWaitingForCapacity(after) && !isWaitingForCapacity(before)));
+    if (begins || (waits && priorityOf(before) !== priorityOf(after))) this.isDueNow();
     const [ran, runs] = [runningAttempt(before), after === undefined ? undefined : runningAttempt(after)];
     if (ran?.epoch !== runs?.epoch || ran?.stage !== runs?.stage || this.#hasMoved(after)) this.#isDueSoon();
   }
@@ -170,8 +168,13 @@ export class NodePromises {
 
   /** Every job for which the leader before held nodes has asked this process. */
   allHaveAsked(): void {
-    this.#due = 'now';
     this.#parts.onFreed();
+    this.isDueNow();
+  }
+
+  /** Whose turn it is may have changed. Where nothing else happens, the next question may come minutes later, so an offer is asked for. */
+  isDueNow(): void {
+    this.#due = 'now';
     this.#parts.view.promisesChanged?.([]);
   }
 

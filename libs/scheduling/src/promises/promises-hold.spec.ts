@@ -106,6 +106,17 @@ describe('a new leader', () => {
     expect(cluster.promiseFor('head')?.promisedAt).toEqual(new Date('2026-01-01T00:00:00Z'));
   });
 
+  it('holds nodes for a job that the leader before refused, as soon as that job asks', () => {
+    const cluster = aClusterWithHead();
+    cluster.restart();
+    cluster.submit({ name: 'other', priority: 1, pods: 1, minutes: 40 });
+    cluster.scheduler.offer('gpus');
+    cluster.minutes = 1;
+    cluster.reconcile('head');
+    cluster.scheduler.offer('gpus');
+    expect(cluster.promiseFor('head')).toBeDefined();
+  });
+
   it('waits no longer than 30 s for it', () => {
     const cluster = aClusterWithHead();
     cluster.reconcile('head');
@@ -118,12 +129,15 @@ describe('a new leader', () => {
   });
 });
 
-it('a job that begins to wait asks for an offer, by which the nodes are found that are held for it', () => {
+it.each([
+  ['that begins to wait', {}],
+  ['whose runtime was read before it began to wait', { readsRuntime: true }],
+])('a job %s asks for an offer, by which the nodes are found that are held for it', (_, job) => {
   let offers = 0;
   const cluster = new VirtualCluster([2], { promisesChanged: (uids) => void (offers += uids.length === 0 ? 1 : 0) });
   cluster.submit({ name: 'long', pods: 2, minutes: 100 });
   offers = 0;
-  cluster.submit({ name: 'head', pods: 1, minutes: 10 });
+  cluster.submit({ name: 'head', pods: 1, minutes: 10, ...job });
   expect(offers).toBeGreaterThan(0);
   cluster.scheduler.offer('gpus');
   expect(cluster.promiseFor('head')?.gpus.size).toBe(1);

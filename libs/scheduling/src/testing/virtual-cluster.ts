@@ -33,6 +33,8 @@ export interface VirtualJob {
   readonly minutes: number;
   /** How long it is predicted to train; null: nothing is known. Absent: exactly as long as it trains. */
   readonly predictedMinutes?: number | null;
+  /** Its runtime is read before it asks for nodes, as after the operator has started. */
+  readonly readsRuntime?: boolean;
 }
 
 /** A cluster whose time is virtual, with the real scheduler: jobs are placed, run and end as an operator would see it. */
@@ -99,6 +101,10 @@ export class VirtualCluster {
     const metadata = { name, namespace, uid: name, creationTimestamp: this.#now() };
     this.#facts.set(name, facts);
     this.#jobs.set(name, aTrainingJob({ metadata, spec: { layout, training }, status }));
+    if (facts.readsRuntime === true) {
+      this.#write(name, { conditions: [placed('False', 'ReadingRuntime')] });
+      this.offer();
+    }
     this.reconcile(name);
   }
 
