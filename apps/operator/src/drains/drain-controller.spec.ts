@@ -139,6 +139,22 @@ describe('the operator answers a DrainRequest', () => {
     expect(world.problems).toHaveLength(1);
   });
 
+  it('keeps what was asked while a server that has just started does not know the kind yet', async () => {
+    const world = new World();
+    await world.pod('gpt-1-0', world.script.job('gpt'));
+    await world.request('one', ['gpt-1-0']);
+    await world.controller.reconcile();
+    world.api.interfere = () => {
+      throw failure(404, 'NotFound', '404 page not found');
+    };
+    world.script.clock.stall(59_000);
+    await expect(world.controller.reconcile()).rejects.toThrow('404 page not found');
+    expect(world.says()).toBe(true);
+    world.script.clock.stall(2_000);
+    await world.controller.reconcile();
+    expect(world.says()).toBe(false);
+  });
+
   it('keeps what was asked while the server does not answer, and leaves a request that was deleted meanwhile', async () => {
     const world = new World();
     await world.pod('gpt-1-0', world.script.job('gpt'));

@@ -37,6 +37,8 @@ const INTERVAL_MS = 5_000;
 /** There is one for each fault that is being worked on. The rest is read once these are gone. */
 const MOST_REQUESTS = 2_000;
 const PAGE_SIZE = 200;
+/** An API server that has just started answers for some seconds that it does not know a kind that is there. */
+const UNKNOWN_FOR_MS = 60_000;
 
 type Fields = Readonly<Record<string, unknown>>;
 type Pod = KubeObject & { readonly spec?: Fields; readonly status?: Fields };
@@ -44,6 +46,9 @@ type Pod = KubeObject & { readonly spec?: Fields; readonly status?: Fields };
 export class DrainController {
   readonly #parts: DrainControllerParts;
   #saidUnknown = false;
+  #saidMany = false;
+  /** When the requests were read last. */
+  #readAtMs = -Infinity;
 
   constructor(parts: DrainControllerParts) {
     this.#parts = parts;
@@ -73,22 +78,25 @@ export class DrainController {
   }
 
   async #list(): Promise<readonly KubeObject[]> {
-    const { namespace, client, onProblem } = this.#parts;
+    const { namespace, client, clock, onProblem } = this.#parts;
     const objects: KubeObject[] = [];
+    let areMany = false;
     try {
       for await (const page of listPages(client, resourcePath({ ...DRAIN_REQUESTS, namespace }), {
         pageSize: PAGE_SIZE,
       })) {
         objects.push(...page);
         if (objects.length < MOST_REQUESTS) continue;
-        onProblem(
-          undefined,
-          `there are more than ${MOST_REQUESTS} DrainRequests; the rest is read once these are gone`,
-        );
+        areMany = true;
+        const what = `there are ${MOST_REQUESTS} DrainRequests or more; the rest is read once these are gone`;
+        if (!this.#saidMany) onProblem(undefined, what);
         break;
       }
+      this.#saidMany = areMany;
+      this.#readAtMs = clock.monotonicMs();
     } catch (error) {
-      if (!isKindUnknown(error)) throw error;
+      if (!isKindUnknown(error) || clock.monotonicMs() - this.#readAtMs < UNKNOWN_FOR_MS) throw error;
+      objects.length = 0;
       if (!this.#saidUnknown)
         onProblem(undefined, 'there is no kind DrainRequest (nvsentinel.nvidia.com/v1alpha1) in this cluster');
       this.#saidUnknown = true;
