@@ -228,7 +228,7 @@ export const FOLDER_ORDER = {
     'facts.ts',
     'cluster-profile.ts',
   ],
-  'libs/simulation': ['queue', 'report', 'run', 'presets', 'cluster', 'kernel'],
+  'libs/simulation': ['queue', 'report', 'standbys', 'run', 'presets', 'cluster', 'kernel'],
   'research/planner-calibration': ['cross-validate', 'fit', 'profile', 'score', 'rows'],
 };
 

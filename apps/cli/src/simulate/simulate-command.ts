@@ -6,6 +6,7 @@ import { render } from '../output/output.ts';
 import type { Session } from '../session/session.ts';
 import { addReplayCommand } from './replay-command.ts';
 import { simulationText } from './simulate-tables.ts';
+import { addStandbyCommand } from './standby-command.ts';
 
 interface SimulateOptions {
   readonly gpus: number;
@@ -54,6 +55,7 @@ export function addSimulateCommand(program: Command, session: Session): void {
       session.print(render(report, json === true ? 'json' : session.outputFormat(), simulationText));
     });
   addReplayCommand(simulateCommand, session);
+  addStandbyCommand(simulateCommand, session);
 }
 
 const EXAMPLES = `

@@ -1,5 +1,6 @@
 /** What is asked of a simulation, in words that people use, and what that means for a run. */
 import { FAILURES, type FailurePreset, type FailurePresetName, SHAPES } from '../presets/failures.ts';
+import { faultsPerNodeDay } from '../presets/fault-rate.ts';
 import { type Response, RESPONSES, type ResponseName } from '../presets/responses.ts';
 import type { RunQuestion } from '../run/training-run.ts';
 import { standbyNodes } from './standby-nodes.ts';
@@ -57,10 +58,6 @@ export function sparesOf({ gpus, failures, spareNodes }: SimulationQuestion): nu
 export function meanTimeToFailureMs({ gpus, failures }: SimulationQuestion): number {
   const preset = FAILURES[failures];
   return (HOURS_PER_DAY * 3_600_000) / (faultsPerNodeDay(preset) * (gpus / preset.gpusPerNode));
-}
-
-function faultsPerNodeDay({ causes, nodes, days }: FailurePreset): number {
-  return causes.reduce((sum, { count }) => sum + count, 0) / (nodes * days);
 }
 
 /** The preset of the question, with the times that the question states in place of the preset's. */
