@@ -298,6 +298,12 @@ class Attempt(TypedDict):
     """Incarnation of the ranks in the pods of this attempt. It is recorded before any launcher receives it, and reports of other incarnations are rejected. Absent: the first."""
     incarnations: NotRequired[list[EndedIncarnation]]
     """Earlier incarnations in the same pods, newest last."""
+    standbys: NotRequired[int]
+    """Standbys of its Placement: pods without ranks, the last ones. Absent: none."""
+    standbyGpus: NotRequired[int]
+    """GPUs that these standbys request. Absent: none."""
+    replacements: NotRequired[list[PodReplacement]]
+    """Pods that lost their ranks to standbys, oldest first. Such a pod is out for good: its reports and saves are rejected. Absent: none."""
     startedAt: str
     """When the attempt was recorded, before its first pod."""
     releasedAt: NotRequired[str]
@@ -1679,7 +1685,7 @@ class ForClaim(TypedDict):
 
 
 class GoodputShare(TypedDict):
-    category: Literal["productive", "initialisation", "checkpointRestore", "checkpointSave", "preemption", "wastedProgress", "infrastructureRecovery", "programRecovery", "unexplainedRecovery", "slow", "plannedStop", "lostNode", "other"]
+    category: Literal["productive", "initialisation", "checkpointRestore", "checkpointSave", "preemption", "wastedProgress", "infrastructureRecovery", "programRecovery", "unexplainedRecovery", "slow", "plannedStop", "standby", "lostNode", "other"]
     gpuSeconds: float
     share: float
     """Of all held GPU-seconds; 0 where none were held."""
@@ -1690,7 +1696,7 @@ GoodputSpan = TypedDict(
     {
         "from": "str",
         "to": "str",
-        "spent": "Literal[\"productive\", \"initialisation\", \"checkpointRestore\", \"checkpointSave\", \"preemption\", \"wastedProgress\", \"infrastructureRecovery\", \"programRecovery\", \"unexplainedRecovery\", \"slow\", \"plannedStop\", \"lostNode\", \"other\", \"waiting\", \"suspended\"]",
+        "spent": "Literal[\"productive\", \"initialisation\", \"checkpointRestore\", \"checkpointSave\", \"preemption\", \"wastedProgress\", \"infrastructureRecovery\", \"programRecovery\", \"unexplainedRecovery\", \"slow\", \"plannedStop\", \"standby\", \"lostNode\", \"other\", \"waiting\", \"suspended\"]",
         "gpus": "int",
         "epoch": "int | None",
     },
@@ -3421,6 +3427,15 @@ class PlanSummary(TypedDict):
     createdAt: str
 
 
+class PodReplacement(TypedDict):
+    podIndex: int
+    """Index of the pod that held the ranks before."""
+    standby: int
+    """Index of the standby that holds them since."""
+    incarnation: int
+    """First incarnation of the ranks in that standby."""
+
+
 class Prediction(TypedDict):
     stepTimeS: float
     interval: NotRequired[PredictionInterval]
@@ -4383,6 +4398,8 @@ class TrainingJobSpec(TypedDict):
     """GPUs of a job whose layout the planner chooses. Exactly one of layout and gpus is given."""
     minGpus: NotRequired[int]
     """Smallest number of GPUs to continue with if gpus are not available: the planner then chooses a layout for fewer GPUs with the same global batch. The job returns to all GPUs at a checkpoint once they have been free for a while. Absent: the job waits for gpus."""
+    standby: NotRequired[int]
+    """Standbys: pods beside the gang that hold GPUs, are measured by the preflight, and start no rank. If a pod of the gang or its node is lost, a standby takes its place, the other pods stay, and the ranks restart from the newest checkpoint. An attempt has as many as nodes of the kind of its gang are free. They count in every quota. It can change while the job is suspended. Absent: 0."""
     priorityClassName: NotRequired[str]
     """PriorityClass of the cluster. Of the jobs that wait, those with a higher value go first. It can change at any time, and a change applies as long as the job waits and each time it waits again; it stops no other job. Absent: the default class of the cluster, else value 0."""
     maxRuntimeSeconds: NotRequired[int]
@@ -4436,6 +4453,8 @@ class TrainingJobSpecInput(TypedDict):
     """GPUs of a job whose layout the planner chooses. Exactly one of layout and gpus is given."""
     minGpus: NotRequired[int]
     """Smallest number of GPUs to continue with if gpus are not available: the planner then chooses a layout for fewer GPUs with the same global batch. The job returns to all GPUs at a checkpoint once they have been free for a while. Absent: the job waits for gpus."""
+    standby: NotRequired[int]
+    """Standbys: pods beside the gang that hold GPUs, are measured by the preflight, and start no rank. If a pod of the gang or its node is lost, a standby takes its place, the other pods stay, and the ranks restart from the newest checkpoint. An attempt has as many as nodes of the kind of its gang are free. They count in every quota. It can change while the job is suspended. Absent: 0."""
     priorityClassName: NotRequired[str]
     """PriorityClass of the cluster. Of the jobs that wait, those with a higher value go first. It can change at any time, and a change applies as long as the job waits and each time it waits again; it stops no other job. Absent: the default class of the cluster, else value 0."""
     maxRuntimeSeconds: NotRequired[int]

@@ -155,6 +155,19 @@ export const EndedIncarnation = z
   })
   .meta({ id: 'EndedIncarnation' });
 export type EndedIncarnation = z.infer<typeof EndedIncarnation>;
+/** Most standbys of a job. */
+export const MAX_STANDBYS = 64;
+
+/** A pod of an attempt that lost its ranks to a standby. */
+export const PodReplacement = z
+  .object({
+    podIndex: counter.describe('Index of the pod that held the ranks before.'),
+    standby: counter.describe('Index of the standby that holds them since.'),
+    incarnation: counter.min(1).describe('First incarnation of the ranks in that standby.'),
+  })
+  .meta({ id: 'PodReplacement' });
+export type PodReplacement = z.infer<typeof PodReplacement>;
+
 /** Ended incarnations kept per attempt, newest last. */
 export const MAX_ENDED_INCARNATIONS = 8;
 
@@ -197,6 +210,19 @@ export const Attempt = z
       .max(MAX_ENDED_INCARNATIONS)
       .optional()
       .describe('Earlier incarnations in the same pods, newest last.'),
+    standbys: counter
+      .min(1)
+      .max(MAX_STANDBYS)
+      .optional()
+      .describe('Standbys of its Placement: pods without ranks, the last ones. Absent: none.'),
+    standbyGpus: counter.optional().describe('GPUs that these standbys request. Absent: none.'),
+    replacements: z
+      .array(PodReplacement)
+      .max(MAX_STANDBYS)
+      .optional()
+      .describe(
+        'Pods that lost their ranks to standbys, oldest first. Such a pod is out for good: its reports and saves are rejected. Absent: none.',
+      ),
     startedAt: timestamp.describe('When the attempt was recorded, before its first pod.'),
     releasedAt: timestamp.optional().describe('When every pod existed and the gates were lifted.'),
     runningAt: timestamp

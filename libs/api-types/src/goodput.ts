@@ -21,6 +21,8 @@ export const GOODPUT_CATEGORIES = {
   unexplainedRecovery: 'The same after a failure whose cause is not known.',
   slow: 'Time lost to a straggler, if a verdict estimates it.',
   plannedStop: 'From the last step until the gang was gone, where the work was done or a stop was asked for.',
+  standby:
+    'Held by standbys: pods that start no rank, and wait to take the place of another one. They overlap with runs.',
   lostNode:
     'Held by pods that cannot be deleted because their node does not answer, after their attempt has ended. They overlap with later attempts.',
   other: 'Between the steps of an incarnation that saved nothing, and time without records.',

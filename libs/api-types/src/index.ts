@@ -64,6 +64,7 @@ export {
   MAX_ATTEMPTS_IN_STATUS,
   MAX_ENDED_INCARNATIONS,
   MAX_SAVE_SUSPICIONS,
+  MAX_STANDBYS,
   nameOfRun,
   MAX_HELD_CHANGES,
 } from './attempt.ts';
@@ -143,7 +144,7 @@ export { HARMLESS_FILES, LIKELY_SECRETS, UNNEEDED_FOLDERS, WITHHELD_FILES } from
 export { type CodeBucket, codeBucketOf, CodeBucketVariables } from './code-bucket.ts';
 export type { ModelSpec } from './model-spec.ts';
 export { TrainingJobSpec } from './training-job-spec.ts';
-export type { EndedIncarnation, PassedOverCheckpoint } from './attempt.ts';
+export type { EndedIncarnation, PassedOverCheckpoint, PodReplacement } from './attempt.ts';
 export type { TrainingJob } from './training-job.ts';
 export type { TrainingJobSpecInput } from './training-job-spec.ts';
 export {
@@ -237,7 +238,16 @@ export {
 } from './preflight.ts';
 export type { PreflightLevel } from './preflight.ts';
 export { AttemptTrained, MAX_TRAINED_DIFFERENCES, TrainedFacts } from './trained-facts.ts';
-export { PlacementSpec, ranksOfPod, ranksProblem } from './placement.ts';
+export {
+  gpusOfPod,
+  hasRanks,
+  memberCount,
+  PlacementSpec,
+  ranksOfPod,
+  ranksProblem,
+  seatedPlacement,
+  seatOf,
+} from './placement.ts';
 export { referencesIn, replaceReferences } from './rank-references.ts';
 export { LAUNCHER_RANK_ENV, TORCH_RANK_ENV } from './rank-variables.ts';
 export {

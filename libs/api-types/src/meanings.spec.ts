@@ -256,7 +256,7 @@ describe('words of records that are kept', () => {
     [
       'categories of GPU-seconds',
       GOODPUT_CATEGORIES,
-      'productive initialisation checkpointRestore checkpointSave preemption wastedProgress infrastructureRecovery programRecovery unexplainedRecovery slow plannedStop lostNode other',
+      'productive initialisation checkpointRestore checkpointSave preemption wastedProgress infrastructureRecovery programRecovery unexplainedRecovery slow plannedStop standby lostNode other',
     ],
     [
       'events of a job',

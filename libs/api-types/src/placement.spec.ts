@@ -1,4 +1,12 @@
-import { PlacementSpec, ranksOfPod, ranksProblem } from './placement.ts';
+import {
+  gpusOfPod,
+  memberCount,
+  PlacementSpec,
+  ranksOfPod,
+  ranksProblem,
+  seatedPlacement,
+  seatOf,
+} from './placement.ts';
 import { formatRanks, parseRanks } from './rank-ranges.ts';
 
 const layout = { tensorParallelDegree: 8, pipelineParallelDegree: 1, dataParallelDegree: 2_048 };
@@ -74,5 +82,43 @@ describe('the ranks of a placement', () => {
     const spec = PlacementSpec.parse({ ...ABOUT, layout, worldSize: 16_384, ranksPerPod: 8, nodes, ranks });
     expect(ranksProblem(spec)).toBeUndefined();
     expect(JSON.stringify(spec).length).toBeLessThan(80_000);
+  });
+});
+
+describe('a placement with standbys', () => {
+  const placement = PlacementSpec.parse({
+    jobName: 'a',
+    jobUid: 'b',
+    epoch: 1,
+    layout: { dataParallelDegree: 5 },
+    worldSize: 5,
+    ranksPerPod: 2,
+    nodes: ['a', 'b', 'c', 'd', 'e'],
+    ranks: ['0-1', '2-3', '4', '', ''],
+  });
+  const first = { podIndex: 1, standby: 3, incarnation: 2 };
+  const second = { podIndex: 3, standby: 4, incarnation: 3 };
+
+  it('is sound, and has as many members as pods with ranks', () => {
+    expect([ranksProblem(placement), memberCount(placement)]).toEqual([undefined, 3]);
+  });
+
+  it('requests for each standby what a full pod requests', () => {
+    expect(placement.nodes.map((_node, podIndex) => gpusOfPod(placement, podIndex))).toEqual([2, 2, 1, 2, 2]);
+  });
+
+  it.each([
+    ['nobody', [], ['0-1', '2-3', '4', '', '']],
+    ['one pod', [first], ['0-1', '', '4', '2-3', '']],
+    ['a pod and its standby', [first, second], ['0-1', '', '4', '', '2-3']],
+  ])('gives the ranks of %s to standbys, and every rank has one place', (_who, replacements, ranks) => {
+    const seated = seatedPlacement(placement, { replacements });
+    expect(seated.ranks).toEqual(ranks);
+    expect([ranksProblem(seated), memberCount(seated), seated.nodes]).toEqual([undefined, 3, placement.nodes]);
+  });
+
+  it('gives a standby the position of the pod whose ranks it holds', () => {
+    const replacements = [first, second];
+    expect([0, 2, 4].map((podIndex) => seatOf(podIndex, { replacements }))).toEqual([0, 2, 1]);
   });
 });

@@ -1,5 +1,6 @@
 import { MAX_WORLD_SIZE, ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
+import type { Attempt } from './attempt.ts';
 import type { ObjectMeta } from './metadata.ts';
 import type { API_GROUP_VERSION } from './names.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
@@ -12,7 +13,7 @@ const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
  * The nodes of the ranks of one attempt: intent, recorded in the job's status by its SHA-256 before it is created, never edited.
  *
  * Pod `i` runs on `nodes[i]` and holds the global ranks `ranks[i]`. Ranks of a pod need not be consecutive, and pods may hold different numbers: a
- * pod without ranks is a spare. 16,384 ranks on 2,048 nodes are 75 kB, far below the API server's 1.5 MiB. No field may get a default that the server
+ * pod without ranks is a standby. 16,384 ranks on 2,048 nodes are 75 kB, far below the API server's 1.5 MiB. No field may get a default that the server
  * fills in later: the hash of what is stored would be another one.
  */
 export const PlacementSpec = z
@@ -124,6 +125,55 @@ export function ranksOfPod(
   const first = podIndex * ranksPerPod;
   const count = Math.min(ranksPerPod, worldSize - first);
   return Array.from({ length: Math.max(0, count) }, (_, local) => first + local);
+}
+
+/** Whether the pod holds ranks. One without is a standby, or lost its ranks to one. */
+export function hasRanks({ ranks }: Pick<PlacementSpec, 'ranks'>, podIndex: number): boolean {
+  return ranks === undefined || (ranks[podIndex] ?? '') !== '';
+}
+
+/** Number of pods that hold ranks. */
+export function memberCount(placement: PlacementSpec): number {
+  const { ranks, ranksPerPod = 1, nodes, worldSize } = placement;
+  if (ranks === undefined) return Math.min(nodes.length, Math.ceil(worldSize / ranksPerPod));
+  return ranks.filter((one) => one !== '').length;
+}
+
+/** Number of GPUs that the pod requests. A standby requests as many as the largest pod, because it may take the place of any. */
+export function gpusOfPod(placement: PlacementSpec, podIndex: number): number {
+  if (hasRanks(placement, podIndex)) return ranksOfPod(placement, podIndex).length;
+  return (
+    placement.ranksPerPod ?? Math.max(...placement.nodes.map((_node, index) => ranksOfPod(placement, index).length))
+  );
+}
+
+type Seats = Pick<Attempt, 'replacements'>;
+
+/** Results by placement and replacements: every reconciliation asks, and the ranks of a large gang are long. */
+const seated = new WeakMap<PlacementSpec, { readonly of: string; readonly placement: PlacementSpec }>();
+
+/** The placement with the ranks in the pods that hold them in the newest incarnation of its attempt. Nodes stay as they are. */
+export function seatedPlacement(placement: PlacementSpec, { replacements = [] }: Seats): PlacementSpec {
+  if (replacements.length === 0 || placement.ranks === undefined) return placement;
+  const of = JSON.stringify(replacements);
+  const known = seated.get(placement);
+  if (known?.of === of) return known.placement;
+  const ranks = [...placement.ranks];
+  for (const { podIndex, standby } of replacements) {
+    ranks[standby] = ranks[podIndex] ?? '';
+    ranks[podIndex] = '';
+  }
+  const made = { ...placement, ranks };
+  seated.set(placement, { of, placement: made });
+  return made;
+}
+
+/** Index of the pod that held the ranks of that pod at first: the position of the pod in its gang. */
+export function seatOf(podIndex: number, { replacements = [] }: Seats): number {
+  return replacements.reduceRight(
+    (seat, { podIndex: before, standby }) => (standby === seat ? before : seat),
+    podIndex,
+  );
 }
 
 /** What is wrong with the ranks of a placement, in a sentence; undefined where each has exactly one place. Takes one step per rank. */

@@ -14,6 +14,7 @@ import { PreflightSpec } from './preflight.ts';
 import { ResumeFrom } from './resume-from.ts';
 import { CheckpointRetention } from './retention-policy.ts';
 import { ScratchSpec } from './scratch-spec.ts';
+import { refuseStandbys, Standby, STANDBY_RULES } from './standby-spec.ts';
 import { RuntimeRef } from './training-runtime.ts';
 import { MAX_STEPS, stepsOf, TrainingSpec } from './training-spec.ts';
 
@@ -218,6 +219,7 @@ export const TrainingJobSpec = z
       .describe(
         'Smallest number of GPUs to continue with if gpus are not available: the planner then chooses a layout for fewer GPUs with the same global batch. The job returns to all GPUs at a checkpoint once they have been free for a while. Absent: the job waits for gpus.',
       ),
+    standby: Standby,
     priorityClassName: PriorityClassName.optional().describe(
       'PriorityClass of the cluster. Of the jobs that wait, those with a higher value go first. It can change at any time, and a change applies as long as the job waits and each time it waits again; it stops no other job. Absent: the default class of the cluster, else value 0.',
     ),
@@ -327,6 +329,7 @@ export const TrainingJobSpec = z
         message: TOO_MANY_STEPS,
         fieldPath: '.training.tokens',
       },
+      ...STANDBY_RULES,
       { rule: '!has(self.roles)', message: NO_ROLES, fieldPath: '.roles' },
       {
         rule: `!has(self.resources) || !has(self.resources.acrossIslands) || self.resources.acrossIslands != 'Sockets' || (${namesNoNetwork('env')} && ${namesNoNetwork('secretEnv')})`,
@@ -380,6 +383,7 @@ export const TrainingJobSpec = z
     path: ['training', 'tokens'],
     message: TOO_MANY_STEPS,
   })
+  .superRefine(refuseStandbys)
   .refine((spec) => spec.roles === undefined, { path: ['roles'], message: NO_ROLES })
   .refine(
     ({ engine: { env = [], secretEnv = [] }, resources }) =>

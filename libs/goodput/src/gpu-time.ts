@@ -57,8 +57,9 @@ function timeOfJob(history: JobHistory): GpuTime {
 export function gpuMsOf({
   runs,
   lostNodeGpuMs,
-}: Pick<Ledger, 'runs' | 'lostNodeGpuMs'>): Record<GoodputCategory, number> {
-  const sum = { ...emptyShares(), lostNode: lostNodeGpuMs };
+  standbyGpuMs,
+}: Pick<Ledger, 'runs' | 'lostNodeGpuMs' | 'standbyGpuMs'>): Record<GoodputCategory, number> {
+  const sum = { ...emptyShares(), lostNode: lostNodeGpuMs, standby: standbyGpuMs };
   for (const { gpus, ms } of runs) for (const category of CATEGORIES) sum[category] += gpus * ms[category];
   return sum;
 }
@@ -73,8 +74,8 @@ function nextMomentMs({ createdMs, attempts }: JobHistory, afterMs: number): num
   return next;
 }
 
-function momentsOf({ heldFromMs, heldToMs, runs }: AttemptHistory): readonly (number | undefined)[] {
-  return [heldFromMs, heldToMs, ...runs.flatMap(momentsOfRun)];
+function momentsOf({ heldFromMs, heldToMs, standbys, runs }: AttemptHistory): readonly (number | undefined)[] {
+  return [heldFromMs, heldToMs, ...standbys.map(({ toMs }) => toMs), ...runs.flatMap(momentsOfRun)];
 }
 
 function momentsOfRun(run: RunHistory): readonly (number | undefined)[] {

@@ -46,6 +46,13 @@ export interface HeldBeyondEnd {
   readonly toMs: Moment;
 }
 
+/** GPUs that the standbys of an attempt hold beside its gang. */
+export interface HeldByStandbys {
+  readonly gpus: number;
+  /** Until then: one that takes the place of a pod is a standby no longer. Undefined: as long as the attempt holds GPUs. */
+  readonly toMs: Moment;
+}
+
 /** One launch of the gang, with the runs of its ranks, oldest first and never empty. */
 export interface AttemptHistory {
   readonly epoch: number;
@@ -55,6 +62,8 @@ export interface AttemptHistory {
   readonly heldToMs: Moment;
   /** Held after the end of the attempt, at the same time as those of later attempts, and beyond the end of the job. */
   readonly heldBeyond: readonly HeldBeyondEnd[];
+  /** Beside those of the gang. */
+  readonly standbys: readonly HeldByStandbys[];
   readonly wasSuspended: boolean;
   /** Its first runs are not among those that are known. */
   readonly lacksRuns: boolean;

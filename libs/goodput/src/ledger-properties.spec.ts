@@ -1,6 +1,6 @@
 import type { GoodputCategory } from '@coxswain/api-types';
 import fc from 'fast-check';
-import type { AttemptHistory, HeldBeyondEnd, JobHistory, RunHistory } from './history.ts';
+import type { AttemptHistory, HeldBeyondEnd, HeldByStandbys, JobHistory, RunHistory } from './history.ts';
 import { gpuMsOf, gpuTimeOf } from './gpu-time.ts';
 import { jobGoodput } from './job-goodput.ts';
 import { ledgerOf } from './ledger.ts';
@@ -42,6 +42,9 @@ const attempt = fc.record<AttemptHistory>({
     }),
     { maxLength: 3 },
   ),
+  standbys: fc.array(fc.record<HeldByStandbys>({ gpus: fc.integer({ min: 1, max: 100_000 }), toMs: moment }), {
+    maxLength: 3,
+  }),
   wasSuspended: fc.boolean(),
   lacksRuns: fc.boolean(),
   saves: fc.constant(undefined),
@@ -68,6 +71,16 @@ function heldBeyondSeconds({ attempts, observedMs }: JobHistory): number {
     }, 0);
 }
 
+/** GPU-seconds of standbys, which are held as long as their attempt, or less. */
+function mostHeldByStandbys(history: JobHistory): number {
+  const { spans } = ledgerOf(history);
+  const { attempts } = history;
+  return attempts.reduce((sum, { epoch, standbys }) => {
+    const heldMs = spans.filter((span) => span.epoch === epoch).reduce((ms, span) => ms + span.toMs - span.fromMs, 0);
+    return sum + (standbys.reduce((gpus, one) => gpus + one.gpus, 0) * heldMs) / S;
+  }, 0);
+}
+
 describe('whatever was recorded', () => {
   it('each held GPU-second is in exactly one category: they add up to GPUs × held seconds to 1e-6', () => {
     fc.assert(
@@ -75,7 +88,10 @@ describe('whatever was recorded', () => {
         const { spans, runs } = ledgerOf(history);
         const { shares, gpuSeconds } = jobGoodput(history, 0);
         const inSpans = spans.reduce((sum, { fromMs, toMs, gpus }) => sum + (gpus * (toMs - fromMs)) / S, 0);
-        const held = inSpans + heldBeyondSeconds(history);
+        const ofStandbys = shares.find(({ category }) => category === 'standby')?.gpuSeconds ?? NaN;
+        expect(ofStandbys).toBeGreaterThanOrEqual(0);
+        expect(ofStandbys).toBeLessThanOrEqual(mostHeldByStandbys(history) * (1 + 1e-9));
+        const held = inSpans + heldBeyondSeconds(history) + ofStandbys;
         const inShares = shares.reduce((sum, share) => sum + share.gpuSeconds, 0);
         const tolerance = 1e-6 * Math.max(1, held);
         expect(Math.abs(inShares - held)).toBeLessThanOrEqual(tolerance);

@@ -36,6 +36,7 @@ function anAttempt(runs: readonly RunHistory[], overrides: Partial<AttemptHistor
     heldFromMs: 0,
     heldToMs: 160 * S,
     heldBeyond: [],
+    standbys: [],
     wasSuspended: false,
     lacksRuns: false,
     saves: undefined,

@@ -35,6 +35,8 @@ export interface Ledger {
   readonly spans: readonly Span[];
   /** GPU-milliseconds that pods on lost nodes hold beyond the end of their attempt. They overlap with spans. */
   readonly lostNodeGpuMs: number;
+  /** GPU-milliseconds that standbys hold. They overlap with spans. */
+  readonly standbyGpuMs: number;
 }
 
 /** Every category of goodput. */
@@ -60,6 +62,7 @@ export function ledgerOf(history: JobHistory): Ledger {
   let cursor = Math.min(history.createdMs ?? attempts[0]?.heldFromMs ?? asOfMs, asOfMs);
   let idle: Span['spent'] = 'waiting';
   let replaces: RecoveryCategory | undefined;
+  let standbyGpuMs = 0;
   const wait = (toMs: number): void => {
     if (toMs > cursor) spans.push({ fromMs: cursor, toMs, spent: idle, gpus: 0, epoch: null });
     cursor = Math.max(cursor, toMs);
@@ -70,12 +73,14 @@ export function ledgerOf(history: JobHistory): Ledger {
     const ledger = attemptLedger(attempt, { fromMs: cursor, toMs, replaces, cuts: cuts[index] ?? [] });
     runs.push(...ledger.runs);
     spans.push(...ledger.spans);
+    for (const { gpus, toMs: untilMs } of attempt.standbys)
+      standbyGpuMs += gpus * (clamped(untilMs ?? toMs, cursor, toMs) - cursor);
     cursor = toMs;
     idle = attempt.wasSuspended ? 'suspended' : 'waiting';
     replaces = recoveryAfter(attempt.runs.at(-1));
   });
   if (!history.isFinished) wait(asOfMs);
-  return { runs, spans, lostNodeGpuMs: heldByLostNodes(history) };
+  return { runs, spans, lostNodeGpuMs: heldByLostNodes(history), standbyGpuMs };
 }
 
 /** GPU-milliseconds that fenced pods held up to the observation. */

@@ -7,7 +7,14 @@ import {
   type TrainingJobStatus,
 } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
-import type { AttemptHistory, HeldBeyondEnd, JobHistory, RecoveryCategory, RunHistory } from './history.ts';
+import type {
+  AttemptHistory,
+  HeldBeyondEnd,
+  HeldByStandbys,
+  JobHistory,
+  RecoveryCategory,
+  RunHistory,
+} from './history.ts';
 import { saveCostOf } from './save-cost.ts';
 import { saveStopsOf } from './save-stops.ts';
 import { slowMsOf, type StepCost } from './slow-cost.ts';
@@ -71,6 +78,7 @@ function attemptHistory(
     heldFromMs: momentOf(startedAt),
     heldToMs: momentOf(endedAt),
     heldBeyond: heldBeyondOf(attempt),
+    standbys: standbysOf(attempt),
     wasSuspended: outcome === 'Suspended',
     lacksRuns: (incarnations[0]?.incarnation ?? 1) > 1,
     saves: saveCostOf(attempt),
@@ -118,6 +126,23 @@ function heldBeyondOf({ heldByFenced = [] }: Attempt): readonly HeldBeyondEnd[] 
   return changes
     .map((change, index) => ({ ...change, toMs: changes[index + 1]?.fromMs }))
     .filter(({ gpus }) => gpus > 0);
+}
+
+/** Standbys that took no place until the end, and those that took one, which they did when the run before had failed. */
+function standbysOf({
+  standbys = 0,
+  standbyGpus = 0,
+  replacements = [],
+  incarnations = [],
+}: Attempt): readonly HeldByStandbys[] {
+  if (standbys === 0) return [];
+  const gpus = standbyGpus / standbys;
+  const endedAt = new Map(incarnations.map((run) => [run.incarnation, momentOf(run.endedAt)]));
+  const left = Math.max(0, standbys - replacements.length);
+  return [
+    ...replacements.map(({ incarnation }) => ({ gpus, toMs: endedAt.get(incarnation - 1) })),
+    ...(left === 0 ? [] : [{ gpus: gpus * left, toMs: undefined }]),
+  ];
 }
 
 /** The progress of a run that has not ended, as it was last recorded. */

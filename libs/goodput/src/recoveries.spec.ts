@@ -50,6 +50,7 @@ function attempt(epoch: number, runs: readonly RunHistory[], overrides: Partial<
     heldFromMs: 0,
     heldToMs: undefined,
     heldBeyond: [],
+    standbys: [],
     wasSuspended: false,
     lacksRuns: false,
     saves: undefined,

@@ -22,7 +22,7 @@ export { comingNotice, dueNotice, type NodeNotice, noticesOfNode, windowNotices 
 export { SAVE_AHEAD_MS } from './disruption/suspicions.ts';
 export { jobEvents } from './decide/job-events.ts';
 export { assignmentOf, verifyWantedOf } from './launchers/assignment.ts';
-export { isPauseOver, launcherOrders } from './launchers/launcher-orders.ts';
+export { isPauseOver, launcherOrders, membersOf } from './launchers/launcher-orders.ts';
 export type { LauncherOrder, PlacedLauncher } from './launchers/launcher-orders.ts';
 export { saveOrder } from './launchers/save-order.ts';
 export type {

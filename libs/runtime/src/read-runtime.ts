@@ -99,6 +99,9 @@ export function runtimeRefusal(
   if (namespaces !== undefined && !namespaces.includes(namespace)) {
     return `${runtimeName({ kind, name })} is not for namespace ${namespace}; choose another, or ask an administrator to add the namespace to its spec.namespaces`;
   }
+  if ((spec.standby ?? 0) > 0 && usable.kind === 'usable' && usable.snapshot.computeDomain !== undefined) {
+    return `standby cannot be used with ${runtimeName({ kind, name })}: it has computeDomain, and a ComputeDomain must know its nodes before it starts; leave standby out, or name a runtime without computeDomain`;
+  }
   return describeConflict(spec, usable);
 }
 

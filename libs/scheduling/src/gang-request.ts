@@ -4,6 +4,8 @@ import type { FabricCapacity, placeGang, PlacementOutcome } from '@coxswain/fabr
 export type GangRequest = Parameters<typeof placeGang>[0] & {
   /** UID of a job whose last gang lost nodes. It may use reserved nodes, so a refusal to another job does not apply to it. */
   readonly replacing?: string;
+  /** Pods beside the gang that can take the place of one of its pods. Placed if nodes are free, and always counted by queues of Kueue. */
+  readonly standbys?: number;
 };
 
 /** Why the gang cannot be placed, and what it would need. */

@@ -10,4 +10,4 @@ export type { QueueRuleName } from './queue/rules/rule-titles.ts';
 export type { QueueMeasures } from './queue/run/queue-measures.ts';
 export { runsOf, simulate } from './report/simulate.ts';
 export type { SimulationReport } from './report/simulate.ts';
-export { type StandbyQuestion, standbyTable, type StandbyTable } from './report/standby-table.ts';
+export { standbyTable, type StandbyTable } from './report/standby-table.ts';

@@ -1,4 +1,4 @@
-import { type Attempt, type FabricJob, MAX_FABRIC_JOBS, type PlacementSpec, ranksOfPod } from '@coxswain/api-types';
+import { type Attempt, type FabricJob, gpusOfPod, MAX_FABRIC_JOBS, type PlacementSpec } from '@coxswain/api-types';
 import { isRecordedPlacement } from '@coxswain/scheduling';
 import type { Sql } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
@@ -51,7 +51,7 @@ export function toFabricJob(job: HoldingJob, indexOfNode: ReadonlyMap<string, nu
   const { id, project, name, placement } = job;
   const held = placement.nodes.flatMap((node, podIndex) => {
     const index = indexOfNode.get(node);
-    return index === undefined ? [] : [{ index, gpus: ranksOfPod(placement, podIndex).length }];
+    return index === undefined ? [] : [{ index, gpus: gpusOfPod(placement, podIndex) }];
   });
   return { id, project, name, nodes: held.map(({ index }) => index), gpus: held.map(({ gpus }) => gpus) };
 }

@@ -1,5 +1,5 @@
 /** Where is a job placed? Read from the Placement that its newest attempt recorded, because users who can create Placements can write others for the same or a later epoch. */
-import type { Attempt, PlacementSpec } from '@coxswain/api-types';
+import { type Attempt, type PlacementSpec, seatedPlacement } from '@coxswain/api-types';
 import { isRecordedPlacement } from '@coxswain/scheduling';
 import type { Sql } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
@@ -8,7 +8,7 @@ import type { JobRow } from './job-row.ts';
 /** The most deleted objects of one name that are read, newest first. */
 const MAX_OF_ONE_NAME = 8;
 
-/** Placement of that attempt, or of the newest one that has one; undefined before it has, and as long as it is not mirrored. */
+/** Placement of that attempt, or of the newest one that has one, with the ranks in the pods that hold them now; undefined before it has, and as long as it is not mirrored. */
 export async function recordedPlacement(
   sql: Sql,
   cluster: Cluster,
@@ -23,5 +23,8 @@ export async function recordedPlacement(
       ORDER BY epoch DESC, resource_version DESC LIMIT ${MAX_OF_ONE_NAME}`,
     [cluster.id, uid, namespace, epoch ?? null],
   );
-  return found.rows.find(({ attempt, name, spec }) => isRecordedPlacement({ metadata: { name }, spec }, attempt));
+  const recorded = found.rows.find(({ attempt, name, spec }) =>
+    isRecordedPlacement({ metadata: { name }, spec }, attempt),
+  );
+  return recorded && { ...recorded, spec: seatedPlacement(recorded.spec, recorded.attempt) };
 }

@@ -1,4 +1,4 @@
-import { ranksOfPod, type TrainingJob } from '@coxswain/api-types';
+import { gpusOfPod, type TrainingJob } from '@coxswain/api-types';
 import type { Database, Sql } from '@coxswain/persistence';
 import { holdingJobs } from '../fabric/fabric-jobs.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
@@ -60,7 +60,7 @@ export class QueueRecords {
       pods: new Map(
         held.jobs.map(({ id, placement }) => [
           id,
-          placement.nodes.map((node, index) => ({ node, gpus: ranksOfPod(placement, index).length })),
+          placement.nodes.map((node, index) => ({ node, gpus: gpusOfPod(placement, index) })),
         ]),
       ),
       servedAt: new Map(served.rows.map((row) => [row.namespace, row.started_at])),

@@ -1,4 +1,4 @@
-import { type Attempt, CONTAINERS, LABELS, type PlacementSpec, ranksOfPod } from '@coxswain/api-types';
+import { type Attempt, CONTAINERS, LABELS, memberCount, type PlacementSpec, ranksOfPod } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
 import {
   isNotFound,
@@ -98,8 +98,9 @@ export class JobLogsService {
     try {
       if (recorded === undefined) return await this.#gone(of);
       const pods = await this.#pods(of, podIndex);
-      const podCount = allRanks ? recorded.spec.nodes.length : 1;
-      if (pods.length === podCount) return await this.#living(of, pods);
+      const podCount = allRanks ? memberCount(recorded.spec) : 1;
+      // Standbys have logs too.
+      if (pods.length >= podCount) return await this.#living(of, pods);
       return await this.#gone(of, { present: pods, podCount });
     } catch (error) {
       if (isNotFound(error)) return await this.#gone(of);

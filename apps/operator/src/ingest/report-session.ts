@@ -43,6 +43,7 @@ export class ReportSession {
   readonly #link: SessionLink;
   readonly #connection: SessionConnection;
   #pod: ReportingPod | undefined;
+  #identity: PodIdentity | undefined;
   #podUid = '';
   #bootId = '';
   #leave: (() => void) | undefined;
@@ -159,6 +160,7 @@ export class ReportSession {
     this.#connection.onIdentified?.();
     this.#stopWaiting?.();
     this.#pod = found;
+    this.#identity = identity;
     this.#podUid = hello.podUid;
     this.#bootId = hello.bootId;
     if (!this.#refuseUnlessCurrent(found)) return;
@@ -204,7 +206,8 @@ export class ReportSession {
   }
 
   async #handle(message: Exclude<LauncherMessage, { kind: 'hello' }>): Promise<void> {
-    const pod = this.#pod;
+    const pod = this.#mayHoldOtherRanks(message) ? await this.#podNow() : this.#pod;
+    if (this.#ended) return;
     if (pod === undefined) return this.refuse({ code: 'malformed', message: 'the first message must be hello' });
     if (message.podUid !== this.#podUid || message.epoch !== pod.epoch) {
       return this.#dropMalformed('the message names another pod or attempt than hello');
@@ -220,6 +223,19 @@ export class ReportSession {
     const counts = (isNew || message.kind === 'checkpointSaved') && this.#isOfCurrentRanks(pod, message);
     const done = counts ? await this.#perform(pod, message) : true;
     if (done) this.#acknowledge(message);
+  }
+
+  /** Whether the message is of a later incarnation than the known ranks of the pod: a standby gets ranks while it is connected. */
+  #mayHoldOtherRanks(message: LauncherMessage): boolean {
+    const since = this.#pod?.ranksSince;
+    return since !== undefined && incarnationOf(message) > since;
+  }
+
+  /** The pod with the ranks that it holds now. */
+  async #podNow(): Promise<ReportingPod | undefined> {
+    const found = this.#identity && (await this.#context.ports.findPod(this.#identity));
+    if (typeof found === 'object' && found.epoch === this.#pod?.epoch) this.#pod = found;
+    return this.#pod;
   }
 
   /** Resolves with whether the message is handled and may be acknowledged. */
@@ -376,6 +392,10 @@ export class ReportSession {
   }
 
   #refuseUnlessCurrent(pod: ReportingPod): boolean {
+    if (pod.isReplaced === true) {
+      this.#refused('staleEpoch', `a standby holds the ranks of this pod of attempt ${pod.epoch}`);
+      return false;
+    }
     const current = this.#context.ports.currentEpoch(pod.jobUid);
     if (current === pod.epoch && !this.#context.ports.isFenced(pod)) return true;
     if (current === pod.epoch) this.#refused('staleEpoch', `attempt ${pod.epoch} is over`);

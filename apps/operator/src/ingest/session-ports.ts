@@ -22,6 +22,10 @@ export interface ReportingPod {
   readonly podIndex: number;
   /** Global, ascending. */
   readonly ranks: readonly number[];
+  /** The incarnation in which the pod holds these ranks; in another one it may hold others. Absent: it always holds them. */
+  readonly ranksSince?: number;
+  /** A standby holds the ranks that the pod held. */
+  readonly isReplaced?: true;
   /** Steps of the whole job, if it is limited. */
   readonly totalSteps?: number;
 }

@@ -4,6 +4,7 @@ import {
   formatRanks,
   ranksOfPod,
   recordedLocation,
+  seatedPlacement,
   type Attempt,
   type Checkpoint,
   type Placement,
@@ -71,7 +72,8 @@ export class KubernetesReportPorts {
       const { gang, job, attempt } = placed;
       const placement = await this.#placementOf(job, attempt);
       if (typeof placement === 'string') return placement;
-      const ranks = ranksOfPod(placement, gang.podIndex);
+      const seated = seatedPlacement(placement, attempt);
+      const ranks = ranksOfPod(seated, gang.podIndex);
       const totalSteps = stepsOf(job.spec);
       return {
         namespace: pod.namespace,
@@ -80,6 +82,7 @@ export class KubernetesReportPorts {
         epoch: gang.epoch,
         podIndex: gang.podIndex,
         ranks,
+        ...seatingOf(attempt, gang.podIndex),
         ...(totalSteps === undefined ? {} : { totalSteps }),
       };
     } catch {
@@ -113,7 +116,7 @@ export class KubernetesReportPorts {
       const name = nameOfPod(job, attempt, podIndex);
       return this.#options.cache.pods.cached.get(keyOf({ metadata: { ...job.metadata, name } }))?.metadata.uid;
     };
-    return { job, attempt, placement, podUidOf };
+    return { job, attempt, placement: seatedPlacement(placement, attempt), podUidOf };
   }
 
   /** Roster of the job's newest gang according to the cache; undefined if the attempt has ended. */
@@ -269,6 +272,16 @@ export class KubernetesReportPorts {
       throw error;
     }
   }
+}
+
+/** What a session must know of a gang with standbys, whose pods do not hold the same ranks for ever. */
+function seatingOf(
+  { standbys, incarnation = 1, replacements = [] }: Attempt,
+  podIndex: number,
+): Pick<ReportingPod, 'ranksSince' | 'isReplaced'> {
+  if (standbys === undefined) return {};
+  const isReplaced = replacements.some((one) => one.podIndex === podIndex);
+  return { ranksSince: incarnation, ...(isReplaced ? { isReplaced } : {}) };
 }
 
 function isFencedIn(job: TrainingJob | undefined, epoch: number): boolean {

@@ -5,6 +5,7 @@ import {
   isPauseOver,
   launcherOrders,
   type LauncherOrder,
+  membersOf,
   type PlacedLauncher,
   saveOrder,
 } from '@coxswain/lifecycle';
@@ -15,6 +16,7 @@ import type { LauncherReport } from '../ingest/launcher-reports.ts';
 export interface NewestGang {
   readonly job: TrainingJob;
   readonly attempt: Attempt;
+  /** With the ranks in the pods that hold them now. */
   readonly placement: PlacementSpec;
   /** UID of the pod with the name of that index; undefined if the cache has none. */
   readonly podUidOf: (podIndex: number) => string | undefined;
@@ -114,11 +116,12 @@ export class LauncherController {
     const { attempt, placement } = gang;
     const { notBefore } = gang.job.status ?? {};
     const isDue = isPauseOver({ notBefore, delaySeconds: gang.job.spec.restartPolicy.delaySeconds }, this.#now());
-    const orders = launcherOrders({ attempt, podCount: placement.nodes.length, launchers, isDue });
+    const orders = launcherOrders({ attempt, ...membersOf(placement), launchers, isDue });
     for (const [podUid, order] of orders) {
-      const message = toMessage(order, { gang, podIndex: launchers.get(podUid)?.podIndex ?? 0 });
+      const podIndex = launchers.get(podUid)?.podIndex ?? 0;
+      const message = toMessage(order, { gang, podIndex });
       if (order.kind === 'assign') this.#reports.get(jobUid)?.assigned.set(podUid, attempt.incarnation ?? 1);
-      if (message !== undefined) this.#sendOnce({ jobUid, epoch: attempt.epoch, podUid, message }, gang);
+      if (message !== undefined) this.#sendOnce({ jobUid, epoch: attempt.epoch, podUid, message }, { gang, podIndex });
     }
     const save = saveOrder({ attempt, placement, launchers });
     if (save !== undefined) this.#sendOnce({ jobUid, epoch: attempt.epoch, ...save });
@@ -141,7 +144,7 @@ export class LauncherController {
   }
 
   /** Sends a message unless the same one was sent a moment ago. */
-  #sendOnce(addressed: RankMessage, gang?: NewestGang): void {
+  #sendOnce(addressed: RankMessage, to?: { readonly gang: NewestGang; readonly podIndex: number }): void {
     const { jobUid, epoch, podUid, message } = addressed;
     const incarnation = message.kind === 'assignment' ? message.assignment.incarnation : message.incarnation;
     const request = message.kind === 'saveWanted' ? message.request : 0;
@@ -151,9 +154,8 @@ export class LauncherController {
     const before = lastSent?.get(podUid);
     if (before?.what === what && nowMs - before.atMs < RESEND_AFTER_MS) return;
     lastSent?.set(podUid, { what, atMs: nowMs });
-    const assigned = message.kind === 'assignment' ? message.assignment : undefined;
     // Before the assignment: the launcher verifies these checkpoints before it starts the ranks.
-    const verify = gang && assigned && verifyWantedOf(gang, assigned.podIndex);
+    const verify = message.kind === 'assignment' ? to && verifyWantedOf(to.gang, to.podIndex) : undefined;
     if (verify !== undefined) this.#send({ ...addressed, message: verify });
     this.#send(addressed);
   }

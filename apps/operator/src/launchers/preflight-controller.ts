@@ -1,4 +1,4 @@
-import { ranksOfPod, type PreflightReport } from '@coxswain/api-types';
+import { hasRanks, memberCount, ranksOfPod, type PreflightReport } from '@coxswain/api-types';
 import type { ObservedPreflight } from '@coxswain/lifecycle';
 import { trainerImageOf } from '@coxswain/runtime';
 import { preflightOfGang, type ObservedPod } from '@coxswain/preflight';
@@ -67,9 +67,10 @@ export class PreflightController {
     if (gang === 'gone') this.forget(jobUid);
     if (known === undefined || known.judged !== undefined || gang === undefined || gang === 'gone') return false;
     if (gang.attempt.epoch !== known.epoch) return false;
-    const isWhole = known.reports.size >= gang.placement.nodes.length;
     // Runs for every report, so an incomplete gang must be cheap.
-    if (!isWhole && ![...known.reports.values()].some(({ outcome }) => outcome === 'Skipped')) return false;
+    const isSkipped = [...known.reports.values()].some(({ outcome }) => outcome === 'Skipped');
+    if (!isSkipped && known.reports.size < gang.placement.nodes.length - (gang.attempt.standbys ?? 0)) return false;
+    if (!isGangThere(gang, known.reports)) return false;
     const pods = podsOf(gang, known.reports);
     const avoidedNodes = (gang.job.status?.avoidedNodes ?? []).map(({ node }) => node);
     const image = trainerImageOf(gang.job.spec, gang.placement.runtime);
@@ -82,7 +83,7 @@ export class PreflightController {
   #release(jobUid: string, asking: readonly PodPreflightReport[] | undefined): void {
     const judged = this.ofJob(jobUid);
     const gang = this.#gangOf(jobUid);
-    if (judged === undefined || judged.named.nodes.length > 0 || gang === undefined || gang === 'gone') return;
+    if (judged === undefined || gang === undefined || gang === 'gone' || blamesMember(judged, gang)) return;
     const { epoch } = judged;
     const indices = new Set(asking?.filter((report) => report.epoch === epoch).map((report) => report.podIndex));
     for (const podIndex of asking === undefined ? gang.placement.nodes.keys() : indices) {
@@ -90,6 +91,20 @@ export class PreflightController {
       if (podUid !== undefined) this.#send({ jobUid, epoch, podUid, message: { kind: 'preflightDone', epoch } });
     }
   }
+}
+
+/**
+ * Whether each pod with ranks has reported, or one of them skipped it. A standby that is late holds nothing up; what it measured counts if it is here.
+ */
+function isGangThere({ attempt, placement }: NewestGang, reports: ReadonlyMap<number, PreflightReport>): boolean {
+  if (attempt.standbys === undefined) return true;
+  const members = [...reports].filter(([podIndex]) => hasRanks(placement, podIndex));
+  return members.length >= memberCount(placement) || members.some(([, { outcome }]) => outcome === 'Skipped');
+}
+
+/** Whether a node of a pod with ranks is at fault. One of a standby keeps no gang from starting. */
+function blamesMember({ named }: ObservedPreflight, { placement }: NewestGang): boolean {
+  return named.nodes.some((node) => hasRanks(placement, placement.nodes.indexOf(node)));
 }
 
 function podsOf({ placement }: NewestGang, reports: ReadonlyMap<number, PreflightReport>): ObservedPod[] {

@@ -14,6 +14,7 @@ import {
   REPORT_TOKEN_AUDIENCE,
   SCHEDULING_GATE,
   formatRanks,
+  gpusOfPod,
   placeOf,
   ranksOfPod,
   type KeptLogBounds,
@@ -88,7 +89,7 @@ export function toPod(
   const securityContext = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
   const launcher = launcherDelivery({ launcherImage: context.launcherImage, securityContext });
   const secretFiles = job.spec.engine.secretFiles ?? [];
-  const limits = limitsOf(job, ranks.length);
+  const limits = limitsOf(job, gpusOfPod(placement.spec, podIndex));
   const scratch = scratchOf(job.spec.scratch);
   const shared = sharedMemory(limits['memory']);
   const pod = {
@@ -222,12 +223,12 @@ function secretVariable({ name, secret, key, optional }: SecretVariable): Record
 }
 
 /** Requests are the same: a pod whose memory or processors others may take is a straggler. */
-function limitsOf(job: TrainingJob, ranks: number): Readonly<Record<string, string>> {
+function limitsOf(job: TrainingJob, gpus: number): Readonly<Record<string, string>> {
   const { cpuPerGpu, memoryPerGpu } = job.spec.resources;
   return {
-    [GPU_RESOURCE]: String(ranks),
-    ...(cpuPerGpu === undefined ? {} : { cpu: timesCpu(cpuPerGpu, ranks) }),
-    ...(memoryPerGpu === undefined ? {} : { memory: timesMemory(memoryPerGpu, ranks) }),
+    [GPU_RESOURCE]: String(gpus),
+    ...(cpuPerGpu === undefined ? {} : { cpu: timesCpu(cpuPerGpu, gpus) }),
+    ...(memoryPerGpu === undefined ? {} : { memory: timesMemory(memoryPerGpu, gpus) }),
   };
 }
 

@@ -1,5 +1,12 @@
 import { contextOfPlacement, renderEngine } from '@coxswain/engines';
-import { specOfEpoch, TrainingJobSpec, type PlacementSpec, type TrainingJob, gangOfPod } from '@coxswain/api-types';
+import {
+  gpusOfPod,
+  specOfEpoch,
+  TrainingJobSpec,
+  type PlacementSpec,
+  type TrainingJob,
+  gangOfPod,
+} from '@coxswain/api-types';
 import {
   isAdmissionUnavailable,
   isConflict,
@@ -327,8 +334,9 @@ function computeDomainOf({ name, placement }: Extract<Call, { kind: 'probePod' }
 }
 
 /** What all pods of the gang ask of quotas. */
-function demandOf({ placement: { nodes, worldSize } }: Extract<Call, { kind: 'probePod' }>): PodDemand {
-  return { gpus: worldSize, pods: nodes.length };
+function demandOf({ placement }: Extract<Call, { kind: 'probePod' }>): PodDemand {
+  const gpus = placement.nodes.reduce((sum, _node, podIndex) => sum + gpusOfPod(placement, podIndex), 0);
+  return { gpus, pods: placement.nodes.length };
 }
 
 /** The engine's rendering of a job and a placement. */

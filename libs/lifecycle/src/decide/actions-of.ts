@@ -11,7 +11,7 @@ import { podsToTidy } from './kept-pods.ts';
 import { standingClaim } from '../observation/claims.ts';
 import { type Facts, isLive, isTerminal, placementOf } from '../observation/facts.ts';
 import { exitKind } from '../failure/pod-exit.ts';
-import { missingIndices, podsOf } from '../observation/gang.ts';
+import { allPodsOf, podsOf, replacedPods, uncreatedIndices } from '../observation/gang.ts';
 import type { ObservedPod } from '../observation/observed.ts';
 import { checkpointWriteKey } from '../observation/refused-checkpoints.ts';
 import { isGangWanted, isUnderWay } from '../epoch/planning.ts';
@@ -36,6 +36,7 @@ const ACTION_STEPS: readonly ActionStep[] = [
   askPlanner,
   deleteStrayPods,
   stopGang,
+  endReplaced,
   createGang,
   liftGates,
   readPodWarning,
@@ -126,7 +127,7 @@ export function stopGang({ record, facts }: Situation): readonly Action[] {
   if (attempt?.stage !== 'Stopping') return [];
   const isLost = isLostGang(facts, attempt);
   const ending = new Set(isLost ? endingByThemselves(facts, attempt) : []);
-  const live = podsOf(facts, attempt.epoch).filter((pod) => isLive(facts, pod) && !ending.has(pod));
+  const live = allPodsOf(facts, attempt.epoch).filter((pod) => isLive(facts, pod) && !ending.has(pod));
   const deletes = deletePods(
     live.map((pod) => (isContested(facts, pod) ? ofAnyVersion(pod) : pod)),
     stopSeconds(facts, attempt),
@@ -184,13 +185,23 @@ export function deletePods(pods: readonly ObservedPod[], gracePeriodSeconds: num
   return targets.length === 0 ? [] : [{ kind: 'deletePods', pods: targets.map(toReference), gracePeriodSeconds }];
 }
 
+/** Deletes the pods of a gang whose ranks standbys hold. One on a lost node goes when its node is back. */
+function endReplaced({ record, facts }: Situation): readonly Action[] {
+  const attempt = liveAttempt(record);
+  if (attempt?.stage !== 'Released') return [];
+  return deletePods(
+    replacedPods(facts, attempt).filter((pod) => isLive(facts, pod)),
+    AT_ONCE_SECONDS,
+  );
+}
+
 function createGang({ record, facts }: Situation): readonly Action[] {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Creating' || !facts.hasFinalizer) return [];
   const placement = placementOf(facts, attempt.epoch);
   const isAlone = !facts.pods.some((pod) => pod.epoch !== attempt.epoch && isLive(facts, pod));
   if (placement === undefined || !isAlone) return [];
-  const missing = missingIndices(facts, attempt);
+  const missing = uncreatedIndices(facts, attempt);
   return [
     ...(missing.length === 0 ? [] : createComputeDomain(facts, attempt, placement)),
     ...missing.map((podIndex): Action => ({
@@ -210,7 +221,7 @@ function createComputeDomain({ job }: Facts, attempt: Attempt, { spec }: Placeme
 function liftGates({ record, facts }: Situation): readonly Action[] {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Released') return [];
-  const gated = podsOf(facts, attempt.epoch).filter((pod) => pod.gated && pod.deletionTimestamp === undefined);
+  const gated = allPodsOf(facts, attempt.epoch).filter((pod) => pod.gated && pod.deletionTimestamp === undefined);
   return gated.length === 0 ? [] : [{ kind: 'liftGates', pods: gated.map(toReference) }];
 }
 

@@ -2,7 +2,7 @@ import type { JobName } from '@coxswain/scheduling';
 import type { Attempt } from '@coxswain/api-types';
 import type { Action } from './decision.ts';
 import { type Facts, isLive } from '../observation/facts.ts';
-import { missingPodNames, podsOf } from '../observation/gang.ts';
+import { allPodsOf, missingPodNames } from '../observation/gang.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import { verdictsOn } from '../failure/verdicts.ts';
 import type { Situation } from './situation.ts';
@@ -108,7 +108,7 @@ const CONTINUES_GANG: readonly Action['kind'][] = ['createPod', 'createComputeDo
 function areExpectedPodsMissing({ record, facts }: Situation): boolean {
   const attempt = liveAttempt(record);
   if (attempt === undefined || attempt.stage === 'Creating') return false;
-  if (attempt.stage === 'Stopping' && podsOf(facts, attempt.epoch).some((pod) => isLive(facts, pod))) return false;
+  if (attempt.stage === 'Stopping' && allPodsOf(facts, attempt.epoch).some((pod) => isLive(facts, pod))) return false;
   return missingNames(facts, attempt).length > 0;
 }
 

@@ -1,5 +1,5 @@
 /** What does a job ask the queue of its quota for? */
-import { ranksOfPod } from '@coxswain/api-types';
+import { gpusOfPod } from '@coxswain/api-types';
 import { nodeDemandOf } from '@coxswain/runtime';
 import type { GangRequest, QuotaAsked } from '@coxswain/scheduling';
 import { growthRequest } from '../epoch/growth.ts';
@@ -23,18 +23,23 @@ export function quotaQuestion(
   const spec = attempt === undefined ? undefined : placementOf(facts, attempt.epoch)?.spec;
   if (spec === undefined) return undefined;
   const growth = growthRequest(record, facts, now);
-  const request = requestOfPlacement(spec);
+  const request = requestOfPlacement(spec, facts);
   const { demand } = request;
   const grown = growth === undefined ? {} : { growth: { ...growth, ...(demand === undefined ? {} : { demand }) } };
   return { epoch: record.epoch, request, room: undefined, ...grown };
 }
 
 /** For a gang whose Workload has vanished, or holds quota for another number of pods. */
-function requestOfPlacement(spec: NonNullable<ReturnType<typeof placementOf>>['spec']): GangRequest {
+function requestOfPlacement(
+  spec: NonNullable<ReturnType<typeof placementOf>>['spec'],
+  { spec: asked }: Facts,
+): GangRequest {
   const { layout, runtime } = spec;
+  const standbys = asked?.standby;
   return {
     layout,
-    gpusPerNode: Math.max(1, ranksOfPod(spec, 0).length),
+    gpusPerNode: Math.max(1, gpusOfPod(spec, 0)),
+    ...(standbys === undefined ? {} : { standbys }),
     ...(runtime === undefined ? {} : { demand: nodeDemandOf(runtime.template) }),
   };
 }

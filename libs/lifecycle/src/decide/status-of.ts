@@ -7,6 +7,7 @@ import {
   type ConditionType,
   findCondition,
   type JobState,
+  memberCount,
   type ReasonOf,
   type TrainingJobStatus,
 } from '@coxswain/api-types';
@@ -15,7 +16,7 @@ import { cutText, safeText } from '@coxswain/safe-text';
 import { acceptedDraft } from './accepted-condition.ts';
 import { changedFabricDraft, nodesRequestedDraft, isReasonStillValid } from './fabric-conditions.ts';
 import { standingClaim } from '../observation/claims.ts';
-import { type Facts, placementSpecOf, podCount } from '../observation/facts.ts';
+import { type Facts, placementSpecOf } from '../observation/facts.ts';
 import { podsOf } from '../observation/gang.ts';
 import { describePulls } from '../observation/image-pulls.ts';
 import { silentPod, warningOf } from '../observation/silent-pods.ts';
@@ -298,9 +299,11 @@ function isRestartingInPods({ stage, incarnation = 1, runningAt }: Attempt): boo
   return stage === 'Released' && incarnation > 1 && runningAt === undefined;
 }
 
-function describeRestartInPods({ epoch, incarnation = 1, resumedFrom }: Attempt): string {
+function describeRestartInPods({ epoch, incarnation = 1, resumedFrom, replacements = [] }: Attempt): string {
   const from = resumedFrom === undefined ? 'from scratch' : `from step ${resumedFrom.step}`;
-  return `The ranks of attempt ${epoch} restart in their pods (incarnation ${incarnation}), ${from}.`;
+  const taken = replacements.filter((one) => one.incarnation === incarnation).length;
+  const standbys = taken === 0 ? '' : ` and ${taken} standby${taken === 1 ? '' : 's'}`;
+  return `The ranks of attempt ${epoch} restart in their pods${standbys} (incarnation ${incarnation}), ${from}.`;
 }
 
 function firstStuckPod(
@@ -482,9 +485,17 @@ function gangSize(attempt: Attempt, facts: Facts): string {
   const layout = formatLayout(attempt.layout);
   const gpuWords = `${gpus} GPU${gpus === 1 ? '' : 's'}`;
   if (placement === undefined) return `${gpuWords}, ${layout}`;
-  const nodes = podCount(placement);
+  const nodes = memberCount(placement);
   const network = placement.network === 'Sockets' ? ', over TCP sockets because no island of the network holds it' : '';
-  return `${gpuWords} of ${nodes} node${nodes === 1 ? '' : 's'}, ${layout}${network}`;
+  return `${gpuWords} of ${nodes} node${nodes === 1 ? '' : 's'}, ${layout}${network}${describeStandbys(attempt, facts)}`;
+}
+
+/** `; 1 of 2 standbys`: those of the attempt that took no place yet, of those that the job asks for. */
+function describeStandbys({ standbys = 0, replacements = [] }: Attempt, { spec }: Facts): string {
+  const { standby = 0 } = spec ?? {};
+  if (standby === 0) return '';
+  const left = Math.max(0, standbys - replacements.length);
+  return `; ${left} of ${standby} standby${standby === 1 ? '' : 's'}`;
 }
 
 const MAX_SUMMARY_CHARACTERS = 1024;

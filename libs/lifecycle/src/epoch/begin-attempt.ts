@@ -1,5 +1,7 @@
 import {
   type Attempt,
+  gpusOfPod,
+  hasRanks,
   MAX_ATTEMPTS_IN_STATUS,
   type PassedOverCheckpoint,
   type PlacementSpec,
@@ -27,6 +29,7 @@ export function withNewAttempt(
 ): JobRecord {
   const { name, spec, answers, saves, where = '', passedOver = [] } = placement;
   const { epoch, layout, resume } = spec;
+  const standbys = standbyGpus(spec);
   const attempt: Attempt = {
     epoch,
     stage: 'Creating',
@@ -34,6 +37,9 @@ export function withNewAttempt(
     placementSha256: placementSha256(spec),
     ...(leaderTerm === undefined ? {} : { leaderTerm }),
     layout,
+    ...(standbys.length === 0
+      ? {}
+      : { standbys: standbys.length, standbyGpus: standbys.reduce((sum, gpus) => sum + gpus, 0) }),
     ...(resume === undefined ? {} : { resumedFrom: resume, ...lossBeforeRestore(record) }),
     ...(passedOver.length === 0 ? {} : { passedOver: [...passedOver] }),
     startedAt: now.toISOString(),
@@ -52,6 +58,13 @@ export function withNewAttempt(
     ...(answers === undefined ? {} : { resumeFrom: { ...answers, epoch }, failures: sentBack(record.failures) }),
     attempts: [...record.attempts, attempt].slice(-MAX_ATTEMPTS_IN_STATUS),
   };
+}
+
+/** GPUs of each standby of the placement. */
+function standbyGpus(placement: PlacementSpec): readonly number[] {
+  return placement.nodes.flatMap((_node, podIndex) =>
+    hasRanks(placement, podIndex) ? [] : gpusOfPod(placement, podIndex),
+  );
 }
 
 /** The plan's prediction, if the plan is for the placement's layout. */

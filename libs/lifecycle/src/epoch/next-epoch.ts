@@ -16,6 +16,7 @@ import { acrossIslandsOf, capacityToReplace, type PlacedGang } from '@coxswain/f
 import { capacityWithout, type FoundNodes, foundNow, type NodeSearch, searchNodes } from '@coxswain/job-planning';
 import { isSameDivision, layoutToLoad } from '@coxswain/checkpoint';
 import { worldSize } from '@coxswain/layout';
+import { nodesByRank, nodesOfStandbys } from './nodes-of-standbys.ts';
 import type { Acceptance } from './acceptance.ts';
 import { type Start, startAt } from '../conversion/start-at.ts';
 import { type GangRequest, isLongSearch, placementSha256 } from '@coxswain/scheduling';
@@ -210,7 +211,10 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
   });
   if (found.kind === 'choosingNodes') return found;
   if (found.kind !== 'placed') return { ...found, refused: request, wanted };
-  return asPlaced(record, facts, { placing, placement: placementSpec(facts, placing, found), where: found.where });
+  const standbys = nodesOfStandbys(record, facts, { spec: placing.spec, gang: found });
+  const gang = { ...found, nodes: [...found.nodes, ...standbys.nodes] };
+  const where = [found.where, standbys.why ?? ''].join(' ').trim();
+  return asPlaced(record, facts, { placing, placement: placementSpec(facts, placing, gang), where });
 }
 
 /** What the gang asks for. */
@@ -226,6 +230,7 @@ function requestOf(record: JobRecord, facts: Facts, placing: Placing): GangReque
     ...(gpusPerNode === undefined ? {} : { gpusPerNode }),
     ...batchOf(spec),
     ...stageGpusOf(record, spec),
+    ...(spec.standby === undefined ? {} : { standbys: spec.standby }),
     ...(demand === undefined ? {} : { demand }),
     ...(mayHaveReserve(record, facts, gangBefore(facts, placing)) ? { replacing: facts.job.metadata.uid } : {}),
   };
@@ -362,7 +367,7 @@ function gangBefore(facts: Facts, { spec, epoch }: Placing): PlacedGang | undefi
     .map((placement) => placement.spec);
   const last = earlier.toSorted((one, other) => one.epoch - other.epoch).at(-1);
   if (last?.ranksPerPod === undefined || !isSameDivision(last.layout, spec.layout)) return undefined;
-  return { nodes: last.nodes, ranksPerPod: last.ranksPerPod };
+  return { nodes: nodesByRank(last), ranksPerPod: last.ranksPerPod };
 }
 
 /** Whether reserved nodes may replace nodes that the last gang lost. */

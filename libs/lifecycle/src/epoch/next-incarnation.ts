@@ -18,17 +18,16 @@ import { tracebackOf } from '../failure/last-lines.ts';
 import { longestDelayMs, restartDelayMs } from '../failure/restart-budget.ts';
 import { passedOverBy, resumePointOf } from '../failure/resume-point.ts';
 import { resumedFromOf } from '../failure/resumed-from.ts';
-import { verdictsOn } from '../failure/verdicts.ts';
+import { withAvoided } from '../failure/avoided-nodes.ts';
 import { withFailureNoted } from '../incident/note-failure.ts';
 import { type Facts, placementOf } from '../observation/facts.ts';
-import { missingIndices, podsOf } from '../observation/gang.ts';
-import { isAlive, launcherOf } from '../observation/incarnation.ts';
-import type { ObservedPod } from '../observation/observed.ts';
+import { podsOf } from '../observation/gang.ts';
 import type { Wait } from '../observation/waits.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 import { endedSave } from './early-save.ts';
 import { lossBeforeRestore } from './record-restore.ts';
 import { lastStepAt } from './run-marks.ts';
+import { replacementsFor } from './replace-pods.ts';
 
 /**
  * The record with the failed incarnation, the next one and the counted restart, all in one write. So a failure counts once, and launchers never get
@@ -40,20 +39,27 @@ export function withNextIncarnation(
   { facts, now }: { readonly facts: Facts; readonly now: Date },
 ): JobRecord | undefined {
   const attempt = liveAttempt(record);
-  if (attempt === undefined || !isMended(attempt, failed) || !isWhole(facts, attempt)) return undefined;
+  if (attempt?.stage !== 'Released' || !mayGoOn(facts, attempt)) return undefined;
   const point = pointOf(record, facts);
   if (point === undefined || facts.spec?.restartPolicy.inPlace !== 'WhenPossible') return undefined;
   const { resumedFrom, passedOver } = point;
   const { failure } = failed;
   const judged = judgeFailure(record, failed, { facts, now });
   const { answer, charged, judgement, failures } = judged;
-  if (!IN_PODS.includes(judgement.action) || !isShort(judgement, facts)) return undefined;
+  if (!isShort(judgement, facts)) return undefined;
+  const lost = { ...failed, avoid: judged.avoid };
+  const replaced = replacementsFor(record, facts, { attempt, lost });
+  const isRestart = replaced === 'none' && isMended(attempt, failed) && IN_PODS.includes(judgement.action);
+  if (replaced === 'short' || (replaced === 'none' && !isRestart)) return undefined;
   // The process that keeps taking the port is on these nodes, and free restarts must not go on forever.
-  const freeInPods = freeInARow(attempt.incarnations);
-  if (answer === 'GiveUp' || (!charged && freeInPods >= MAX_ENDED_INCARNATIONS)) return undefined;
+  const freeInPods = freeInARow(attempt);
+  if (answer === 'GiveUp' || (replaced === 'none' && !charged && freeInPods >= MAX_ENDED_INCARNATIONS))
+    return undefined;
   const restarts = { total: record.restarts.total + 1, charged: record.restarts.charged + (charged ? 1 : 0) };
   const noted = withFailureNoted(record, { ...failed, judged, inPods: true }, { facts, now });
-  const counted = { ...noted, restarts, failures };
+  const { avoid } = judged;
+  const avoiding = avoid === undefined ? noted : withAvoided(noted, { ...avoid, epoch: record.epoch }, facts, now);
+  const counted = { ...avoiding, restarts, failures };
   const {
     runningAt: _,
     restoredAt: __,
@@ -69,6 +75,7 @@ export function withNextIncarnation(
     // The suspicions are cleared, so that the new ranks may be asked to save too; the request number continues.
     ...(earlySave === undefined ? {} : { earlySave: { ...earlySave, suspicions: [] } }),
     incarnation: (attempt.incarnation ?? 1) + 1,
+    ...(replaced === 'none' ? {} : { replacements: [...(attempt.replacements ?? []), ...replaced] }),
     incarnations: [
       ...(attempt.incarnations ?? []).map(shortened),
       { ...ended(attempt, failed, { charged, judgement, now }), ...lastStepAt(record, facts) },
@@ -95,15 +102,20 @@ export function pauseInPods(record: JobRecord, facts: Facts): Wait | undefined {
   const last = attempt?.incarnations?.at(-1);
   if (attempt?.stage !== 'Released' || attempt.runningAt !== undefined || last === undefined) return undefined;
   const { reason, charged, judgement } = last;
-  const freeInPods = freeInARow(attempt.incarnations?.slice(0, -1));
+  const freeInPods = freeInARow({ ...attempt, incarnations: attempt.incarnations?.slice(0, -1) });
   const failedAttempt = withLastAttempt(record, { reason, charged, judgement });
   const limitMs = restartDelayMs(failedAttempt, facts.restartPolicy, freeInPods);
   return { key: `e${attempt.epoch}i${attempt.incarnation ?? 1}/delay`, limitMs };
 }
 
-/** Number of last incarnations that failed free of charge. Status keeps up to {@link MAX_ENDED_INCARNATIONS}. */
-function freeInARow(incarnations: Attempt['incarnations'] = []): number {
-  return incarnations.length - 1 - incarnations.findLastIndex(({ charged }) => charged);
+/**
+ * Number of last incarnations that failed free of charge. Status keeps up to {@link MAX_ENDED_INCARNATIONS}. One that ended because a standby took
+ * the place of a pod does not count: what failed is gone, and the number of standbys is limited.
+ */
+function freeInARow({ incarnations = [], replacements = [] }: Pick<Attempt, 'incarnations' | 'replacements'>): number {
+  const isAnswered = ({ incarnation }: EndedIncarnation): boolean =>
+    replacements.some((one) => one.incarnation === incarnation + 1);
+  return incarnations.length - 1 - incarnations.findLastIndex((one) => one.charged || isAnswered(one));
 }
 
 /** Actions of a rule that need no new pods. */
@@ -120,22 +132,15 @@ const MENDED_IN_PLACE: readonly Failure['reason'][] = ['EngineFailed', 'Rendezvo
 function isMended(attempt: Attempt, { failure, lastStep = -1 }: FailedAttempt): boolean {
   const before = attempt.incarnations?.at(-1);
   const isProgress = before === undefined || lastStep > (before.lastStep ?? -1);
-  return attempt.stage === 'Released' && MENDED_IN_PLACE.includes(failure.reason) && isProgress;
+  return MENDED_IN_PLACE.includes(failure.reason) && isProgress;
 }
 
-/**
- * Whether every pod of the gang is alive, no stop is requested, and no detector blames a node. If a launcher has a later incarnation than
- * the recorded one, only a new epoch is safe, because the next number may have been assigned before.
- */
-function isWhole(facts: Facts, attempt: Attempt): boolean {
+/** Whether no stop is requested, the Placement is known, and no preflight blames a node of the gang. */
+function mayGoOn(facts: Facts, attempt: Attempt): boolean {
   const { preflight } = facts.observed;
-  if (verdictsOn(facts, attempt).length > 0) return false;
-  if (preflight?.epoch === attempt.epoch && preflight.named.nodes.length > 0) return false;
-  if (facts.deleting || facts.cancel || facts.suspend || placementOf(facts, attempt.epoch) === undefined) return false;
-  const pods = podsOf(facts, attempt.epoch);
-  const isAhead = (pod: ObservedPod): boolean =>
-    (launcherOf(facts, pod, attempt)?.incarnation ?? 0) > (attempt.incarnation ?? 1);
-  return missingIndices(facts, attempt).length === 0 && pods.every((pod) => isAlive(facts, pod) && !isAhead(pod));
+  const named = preflight?.epoch === attempt.epoch ? preflight.named.nodes : [];
+  if (podsOf(facts, attempt.epoch).some(({ nodeName = '' }) => named.includes(nodeName))) return false;
+  return !(facts.deleting || facts.cancel || facts.suspend || placementOf(facts, attempt.epoch) === undefined);
 }
 
 /**

@@ -1,8 +1,8 @@
-import { type Attempt, type Checkpoint, isAdopted, stepsOf } from '@coxswain/api-types';
+import { type Attempt, type Checkpoint, isAdopted, memberCount, stepsOf } from '@coxswain/api-types';
 import { recordRuntime } from '../disruption/max-runtime.ts';
 import { safeText } from '@coxswain/safe-text';
 import { checkpointFaultsOf, nodesToAvoid, verifiedCheckpointOf } from '../failure/checkpoint-trouble.ts';
-import { type Facts, isLive, placementOf, podCount } from '../observation/facts.ts';
+import { type Facts, isLive, placementOf } from '../observation/facts.ts';
 import { forgetAvoided, recordHangingPods, withAvoided } from '../failure/avoided-nodes.ts';
 import { type Failure, failureOf } from '../failure/failure.ts';
 import { originOfFailure } from '../failure/origin-of-failure.ts';
@@ -11,7 +11,7 @@ import { recordHeldEnds } from '../incident/note-held-ends.ts';
 import { recordFindings } from '../incident/note-findings.ts';
 import { recordPassedSaves } from '../incident/note-passed-saves.ts';
 import { withFailureNoted } from '../incident/note-failure.ts';
-import { missingIndices, missingPodNames, podsOf } from '../observation/gang.ts';
+import { allPodsOf, missingPodNames, podsOf, uncreatedIndices } from '../observation/gang.ts';
 import { isLeftBehind, isOfFence, launcherOf, pausedPods } from '../observation/incarnation.ts';
 import type { ObservedPod, ObservedProgress } from '../observation/observed.ts';
 import { recordEarlySave, recordEndOfEarlySave } from './early-save.ts';
@@ -99,7 +99,7 @@ export function recordObservation(record: JobRecord, facts: Facts, now: Date): J
  */
 function recoverEpoch(record: JobRecord, facts: Facts): JobRecord {
   const attempt = liveAttempt(record);
-  if (attempt !== undefined && podsOf(facts, attempt.epoch).some((pod) => isLive(facts, pod))) return record;
+  if (attempt !== undefined && allPodsOf(facts, attempt.epoch).some((pod) => isLive(facts, pod))) return record;
   const epochs = facts.pods.map((pod) => pod.epoch).filter((epoch) => epoch <= record.epoch + MAX_LOST_EPOCHS);
   return { ...record, epoch: Math.max(record.epoch, ...epochs) };
 }
@@ -143,7 +143,7 @@ function recordLostPlacement(record: JobRecord, facts: Facts, now: Date): JobRec
 function recordRelease(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Creating' || placementOf(facts, attempt.epoch) === undefined) return record;
-  if (missingIndices(facts, attempt).length > 0 || isStopRequested(facts)) return record;
+  if (uncreatedIndices(facts, attempt).length > 0 || isStopRequested(facts)) return record;
   if (podsOf(facts, attempt.epoch).some((pod) => pod.deletionTimestamp !== undefined)) return record;
   return withLastAttempt(record, { stage: 'Released', releasedAt: now.toISOString() });
 }
@@ -219,11 +219,12 @@ function recordSuccess(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const failure = failureToTrain(record, facts, attempt);
   if (failure !== undefined) return withFailure(withRefusedKept(record, facts), { failure, facts, now });
   const at = now.toISOString();
+  const isOver = !allPodsOf(facts, attempt.epoch).some((pod) => isLive(facts, pod));
   return withLastAttempt(withRefusedKept(record, facts), {
-    stage: 'Ended',
+    // Its standbys do not end by themselves.
+    ...(isOver ? { stage: 'Ended', endedAt: at } : { stage: 'Stopping' }),
     runningAt: attempt.runningAt ?? at,
     stoppingAt: at,
-    endedAt: at,
     outcome: 'Succeeded',
     ...lastStepOf(record, facts),
     ...lastStepAt(record, facts),
@@ -341,7 +342,7 @@ function recordStopRequest(record: JobRecord, facts: Facts, now: Date): JobRecor
 function recordEnd(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Stopping') return record;
-  const pods = podsOf(facts, attempt.epoch);
+  const pods = allPodsOf(facts, attempt.epoch);
   if (pods.some((pod) => isLive(facts, pod))) return record;
   // A pod that the cache lacks may have been created a moment ago; only a live read shows that it is gone.
   if (!facts.isProven && missingPodNames(facts, attempt).some((name) => !facts.foreignPodNames.has(name)))
@@ -375,11 +376,11 @@ function isStopRequested(facts: Facts): boolean {
   return facts.deleting || facts.cancel || facts.suspend;
 }
 
-/** Whether every pod of the attempt is observed. */
+/** Whether every pod with ranks of the attempt is observed. */
 function isComplete(facts: Facts, attempt: Attempt): boolean {
   const pods = podsOf(facts, attempt.epoch);
   const placement = placementOf(facts, attempt.epoch);
-  return pods.length > 0 && pods.length >= (placement === undefined ? pods.length : podCount(placement.spec));
+  return pods.length > 0 && pods.length >= (placement === undefined ? pods.length : memberCount(placement.spec));
 }
 
 function isFinished(facts: Facts, attempt: Attempt): boolean {

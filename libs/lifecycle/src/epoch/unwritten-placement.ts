@@ -9,7 +9,7 @@ import { acceptanceOf } from './acceptance.ts';
 import { type Facts, isUsable, placementOf, type UnwrittenPlacement } from '../observation/facts.ts';
 import type { Failure } from '../failure/failure.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
-import { podsOf } from '../observation/gang.ts';
+import { allPodsOf } from '../observation/gang.ts';
 import { place, placementSpec } from './next-epoch.ts';
 import { saveInterval } from './save-interval.ts';
 import { placementSha256 } from '@coxswain/scheduling';
@@ -104,21 +104,24 @@ function workedOutAgain(record: JobRecord, facts: Facts, attempt: Attempt): Plac
   const { spec } = acceptance;
   const placing = { spec, epoch: attempt.epoch, from, saves: saveInterval(record, spec, attempt.epoch) };
   if (attempt.stage !== 'Creating')
-    return readFromPods(facts, { ...placing, spec: { ...placing.spec, layout: attempt.layout } });
+    return readFromPods(facts, { ...placing, spec: { ...placing.spec, layout: attempt.layout } }, attempt);
   const next = place(record, facts, placing);
   return next.kind === 'placing' ? next.spec : undefined;
 }
 
 /** The placement of a gang as its pods show it; undefined while some are not observed or not bound. */
-function readFromPods(facts: Facts, placing: Parameters<typeof placementSpec>[1]): PlacementSpec | undefined {
-  const pods = podsOf(facts, placing.epoch).toSorted((left, right) => left.podIndex - right.podIndex);
+function readFromPods(
+  facts: Facts,
+  placing: Parameters<typeof placementSpec>[1],
+  attempt: Attempt,
+): PlacementSpec | undefined {
+  const pods = allPodsOf(facts, placing.epoch).toSorted((left, right) => left.podIndex - right.podIndex);
   const nodes = pods.flatMap(({ nodeName }) => nodeName ?? []);
   if (nodes.length === 0 || nodes.length < pods.length || pods.some(({ podIndex }, index) => podIndex !== index))
     return undefined;
-  return placementSpec(facts, placing, {
-    nodes,
-    ranksPerPod: Math.ceil(worldSize(placing.spec.layout) / nodes.length),
-  });
+  const { standbys = 0 } = attempt;
+  const members = nodes.length - standbys;
+  return placementSpec(facts, placing, { nodes, ranksPerPod: Math.ceil(worldSize(placing.spec.layout) / members) });
 }
 
 /** The attempt's recorded starting point; undefined: that checkpoint is not observed. */

@@ -4,7 +4,9 @@ import {
   type AvoidedNodeReason,
   AVOIDED_NODE_REASONS,
   EXIT_CODES,
+  hasRanks,
   isConsequence,
+  memberCount,
   podName,
   type TerminationCause,
 } from '@coxswain/api-types';
@@ -13,7 +15,7 @@ import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf, willNever
 import { podsDeletedAfterFailure } from './deleted-after-failure.ts';
 import { describeFullClaim } from './full-claim.ts';
 import { isOfBucket } from './checkpoint-trouble.ts';
-import { missingIndices, podsOf } from '../observation/gang.ts';
+import { missingIndices, podsOf, uncreatedIndices } from '../observation/gang.ts';
 import { isAlive, isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../observation/incarnation.ts';
 import { type Candidate, originOf } from './failure-origin.ts';
 import { nodesWithErrorOf } from './nodes-with-error.ts';
@@ -77,7 +79,9 @@ export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
   const node = isLeft ? undefined : origin.node;
   const placement = placementOf(facts, attempt.epoch)?.spec;
   const nodeConditions = origin.node === undefined ? [] : (facts.observed.nodeConditionsOf?.(origin.node) ?? []);
-  const avoid = isOfBucket(facts, reason) ? undefined : avoidedFor(reason, all, placement?.nodes.length ?? 0);
+  const avoid = isOfBucket(facts, reason)
+    ? undefined
+    : avoidedFor(reason, all, placement === undefined ? 0 : memberCount(placement));
   const sameErrorOn = nodesWithErrorOf(origin, all);
   const isOfGang = reason === 'Hung' || (reason === 'Condemned' && node === undefined);
   const where = node ?? (isOfGang ? undefined : placement?.nodes[podIndex]);
@@ -180,13 +184,12 @@ function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect
   const pod = isBehind ? seen : withoutOldCause(seen, attempt);
   const node = pod.nodeName ?? placementOf(facts, attempt.epoch)?.spec.nodes[pod.podIndex];
   const { exit } = pod;
+  const placement = placementOf(facts, attempt.epoch)?.spec;
   const reason = reasonOfExit(pod, attempt, !doesAnswer(nodeStateOf(facts, node)));
   const how = describeExit(pod, node ?? 'unknown');
   return {
     podIndex: pod.podIndex,
-    node: isNodeBlameless(reason, exit?.cause, placementOf(facts, attempt.epoch)?.spec.nodes.length ?? 0)
-      ? undefined
-      : node,
+    node: isNodeBlameless(reason, exit?.cause, placement === undefined ? 0 : memberCount(placement)) ? undefined : node,
     finishedAt: exit?.finishedAt ?? '',
     killed: exit?.cause?.signal !== undefined || (exit?.exitCode ?? 0) > 128,
     hasLostPeer: isOfPeer(exit?.cause),
@@ -272,9 +275,12 @@ function preflightSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
   const hasRun = attempt.incarnation !== undefined || progress?.epoch === attempt.epoch;
   if (preflight?.epoch !== attempt.epoch || hasRun) return [];
   const { nodes, message } = preflight.named;
-  const placed = placementOf(facts, attempt.epoch)?.spec.nodes ?? [];
+  const placement = placementOf(facts, attempt.epoch)?.spec;
+  const placed = placement?.nodes ?? [];
+  // A standby that differs takes no place of another pod, and keeps no gang from training.
+  const isMember = (node: string): boolean => placement !== undefined && hasRanks(placement, placed.indexOf(node));
   return nodes
-    .filter((node) => placed.includes(node))
+    .filter((node) => placed.includes(node) && isMember(node))
     .map((node) => ({
       podIndex: placed.indexOf(node),
       node,
@@ -287,7 +293,8 @@ function preflightSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
 
 function missingSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
   const about = { finishedAt: '', killed: false };
-  return missingIndices(facts, attempt).flatMap((podIndex): readonly Suspect[] => {
+  const absent = attempt.stage === 'Creating' ? uncreatedIndices(facts, attempt) : missingIndices(facts, attempt);
+  return absent.flatMap((podIndex): readonly Suspect[] => {
     const name = podName(facts.job.metadata, { epoch: attempt.epoch, podIndex, placement: attempt.placement });
     const isTaken = facts.foreignPodNames.has(name);
     if (isTaken && attempt.stage === 'Creating') {

@@ -1,6 +1,6 @@
-import type { Attempt, AttemptReason } from '@coxswain/api-types';
+import { type Attempt, type AttemptReason, memberCount } from '@coxswain/api-types';
 import { type Facts, isTerminal, placementOf } from '../observation/facts.ts';
-import { missingIndices, podsOf } from '../observation/gang.ts';
+import { podsOf, uncreatedIndices } from '../observation/gang.ts';
 import { fenceOf, pausedPods, unreapedPods } from '../observation/incarnation.ts';
 import { isSilenceOfNode } from '../observation/hearing.ts';
 import { HOW_TO_REACH, unheardPods } from '../observation/unheard-pods.ts';
@@ -39,7 +39,7 @@ export function stepUnderWay(facts: Facts, attempt: Attempt): Step | undefined {
   const { epoch, stage } = attempt;
   if (stage === 'Creating') {
     const wait = { key: `e${epoch}/creating`, limitMs: timeouts.creatingMs };
-    return { reason: 'NotCreated', wait, late: missingIndices(facts, attempt) };
+    return { reason: 'NotCreated', wait, late: uncreatedIndices(facts, attempt) };
   }
   if (stage !== 'Released') return undefined;
   if (attempt.runningAt !== undefined) return firstReportStep(facts, attempt);
@@ -126,13 +126,15 @@ export function overduePods(facts: Facts, attempt: Attempt): readonly Overdue[] 
   if (step === undefined || !isOver(facts, step.wait)) return [];
   const pods = podsOf(facts, attempt.epoch);
   const { reason, wait, late } = step;
-  const nodes = placementOf(facts, attempt.epoch)?.spec.nodes ?? [];
+  const placement = placementOf(facts, attempt.epoch)?.spec;
+  const nodes = placement?.nodes ?? [];
+  const members = placement === undefined ? 0 : memberCount(placement);
   const seconds = wait.limitMs / 1000;
   if (late.length === 0) {
     const message = `Attempt ${attempt.epoch} did not get beyond ${attempt.stage} within ${seconds} s.`;
     return [{ reason, podIndex: 0, node: undefined, message }];
   }
-  const isNodesFault = isFewOf(step, nodes.length) && hasWitness(step, facts, nodes);
+  const isNodesFault = isFewOf(step, members) && hasWitness(step, facts, nodes);
   const hindrance = hindranceOf(facts, ['createPod', 'liftGate']);
   return late.map((podIndex) => {
     const pod = pods.find((one) => one.podIndex === podIndex);
@@ -149,7 +151,7 @@ export function overduePods(facts: Facts, attempt: Attempt): readonly Overdue[] 
     const warning = warningOf(facts, pod);
     const isOfNoNode = pod !== undefined && waitsForNoNode(pod);
     const isBlameless = isOfNoNode || (warning !== undefined && isBlamelessSentence(warning));
-    const isMissingFilePossible = files !== undefined && isSilent && nodes.length === 1;
+    const isMissingFilePossible = files !== undefined && isSilent && members === 1;
     return {
       reason,
       podIndex,

@@ -1,5 +1,5 @@
 /** Which verdicts of detectors still hold, and which are held back? */
-import { type Attempt, type Incident, ranksOfPod } from '@coxswain/api-types';
+import { type Attempt, hasRanks, type Incident, ranksOfPod } from '@coxswain/api-types';
 import { STEPS_OF_RECOVERY } from '@coxswain/health';
 import { doesAnswer, type Facts, nodeStateOf, placementOf, podCount } from '../observation/facts.ts';
 import { isOfFence } from '../observation/incarnation.ts';
@@ -160,11 +160,14 @@ function nodeOfVerdict(facts: Facts, attempt: Attempt, verdict: Verdict): string
   return placementOf(facts, attempt.epoch)?.spec.nodes[condemnedPod(facts, attempt, verdict)];
 }
 
-/** Index of the blamed pod; -1: it is not in the gang. */
+/** Index of the blamed pod; -1: it is not in the gang, or holds no ranks. */
 export function condemnedPod(facts: Facts, attempt: Attempt, { about }: Verdict): number {
   const placement = placementOf(facts, attempt.epoch)?.spec;
   if (placement === undefined) return -1;
-  if (about.kind === 'node') return placement.nodes.indexOf(about.node);
+  if (about.kind === 'node') {
+    const podIndex = placement.nodes.indexOf(about.node);
+    return hasRanks(placement, podIndex) ? podIndex : -1;
+  }
   if (about.kind === 'gang') return -1;
   const indices = Array.from({ length: podCount(placement) }, (_, podIndex) => podIndex);
   return indices.findIndex((podIndex) => ranksOfPod(placement, podIndex).includes(about.rank));

@@ -1,8 +1,10 @@
 import {
   formatRanks,
+  memberCount,
   type OperatorMessage,
   POD_PATHS,
   ranksOfPod,
+  seatOf,
   type Attempt,
   type PlacementSpec,
   type RankAssignment,
@@ -13,10 +15,13 @@ import { saveDirectoryOf } from '@coxswain/checkpoint';
 /** What a launcher's assignment is derived from. */
 export interface Assigning {
   readonly job: Pick<TrainingJob, 'metadata' | 'spec'>;
-  /** The recorded placement of that attempt. */
+  /** The recorded placement of that attempt, with the ranks in the pods that hold them now. */
   readonly placement: PlacementSpec;
   readonly attempt: Attempt;
 }
+
+/** A standby is a gang of its own: it measures itself, and starts nothing. */
+const ALONE = { podIndex: 0, podCount: 1 } as const;
 
 /**
  * The ranks of pod `podIndex` in the attempt's newest incarnation, and the checkpoint that they begin from. undefined: the recorded
@@ -27,12 +32,13 @@ export function assignmentOf({ job, placement, attempt }: Assigning, podIndex: n
   const resume = resumeOf(placement, attempt);
   if (resume === 'unknown') return undefined;
   const saveDirectory = saveDirectoryOf(job, { epoch, incarnation });
+  const ranks = formatRanks(ranksOfPod(placement, podIndex));
+  const place = ranks === '' ? ALONE : { podIndex: seatOf(podIndex, attempt), podCount: memberCount(placement) };
   return {
     epoch,
     incarnation,
-    podIndex,
-    podCount: placement.nodes.length,
-    ranks: formatRanks(ranksOfPod(placement, podIndex)),
+    ...place,
+    ranks,
     worldSize: placement.worldSize,
     ...(saveDirectory === undefined ? {} : { saveDirectory }),
     ...(resume === undefined ? {} : { resume }),

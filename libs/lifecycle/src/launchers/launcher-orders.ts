@@ -1,5 +1,5 @@
 /** Which orders does each launcher of a gang get now? */
-import type { Attempt } from '@coxswain/api-types';
+import { type Attempt, hasRanks, memberCount, type PlacementSpec } from '@coxswain/api-types';
 import { isFenced } from '../failure/broken-gang.ts';
 import { longestDelayMs } from '../failure/restart-budget.ts';
 import { hasReaped, isBegun } from '../observation/incarnation.ts';
@@ -16,32 +16,37 @@ export type LauncherOrder =
 
 /**
  * The order for each launcher, by its pod's UID; a launcher without an entry gets no order. Orders follow the recorded status only: an
- * unrecorded incarnation never begins, and a recorded one begins only when no launcher of the gang runs an earlier one.
+ * unrecorded incarnation never begins, and a recorded one begins only when no launcher of a pod with ranks runs an earlier one. Neither a standby
+ * nor a pod that lost its ranks is waited for.
  */
 export function launcherOrders(gang: {
   readonly attempt: Attempt | undefined;
-  /** Pods of the placement. */
+  /** Pods that hold ranks. */
   readonly podCount: number;
+  /** Whether the pod of that index holds ranks. Absent: each does. */
+  readonly isMember?: (podIndex: number) => boolean;
   /** By the pod's UID. */
   readonly launchers: ReadonlyMap<string, PlacedLauncher>;
   /** Whether the pause before the newest incarnation is over. */
   readonly isDue: boolean;
 }): ReadonlyMap<string, LauncherOrder> {
-  const { attempt, podCount, isDue } = gang;
+  const { attempt, podCount, isMember = () => true, isDue } = gang;
   // Nothing begins for a gang that is incomplete or stopping.
   if (attempt?.stage !== 'Released' || isFenced(attempt)) return new Map();
   const newest = attempt.incarnation ?? 1;
   const launchers = [...gang.launchers].filter(([, { epoch }]) => epoch === attempt.epoch);
+  const lost = new Set((attempt.replacements ?? []).map(({ podIndex }) => podIndex));
   const fence = { epoch: attempt.epoch, incarnation: newest };
-  const free = new Set(launchers.filter(([, one]) => hasReaped(one, fence)).map(([, { podIndex }]) => podIndex));
+  const members = launchers.filter(([, { podIndex }]) => isMember(podIndex));
+  const free = new Set(members.filter(([, one]) => hasReaped(one, fence)).map(([, { podIndex }]) => podIndex));
   const isFree = free.size === podCount || isBegun(gang.launchers.values(), fence);
   const mayBegin = newest === 1 || (isDue && isFree);
   return new Map(
     launchers.flatMap(([podUid, launcher]): (readonly [string, LauncherOrder])[] => {
-      const { epoch, incarnation, state } = launcher;
+      const { epoch, incarnation, state, podIndex } = launcher;
       if (incarnation >= newest) return [];
       if (state === 'running') return [[podUid, { kind: 'endRanks', epoch, incarnation }]];
-      return mayBegin ? [[podUid, { kind: 'assign' }]] : [];
+      return mayBegin && !lost.has(podIndex) ? [[podUid, { kind: 'assign' }]] : [];
     }),
   );
 }
@@ -56,4 +61,11 @@ export function isPauseOver(
 ): boolean {
   const leftMs = Date.parse(notBefore ?? '') - now.getTime();
   return !(leftMs > 0 && leftMs <= longestDelayMs({ delaySeconds }));
+}
+
+/** The pods of a placement that hold ranks, as {@link launcherOrders} takes them. `placement`: with the ranks in the pods that hold them now. */
+export function membersOf(
+  placement: PlacementSpec,
+): Pick<Parameters<typeof launcherOrders>[0], 'podCount' | 'isMember'> {
+  return { podCount: memberCount(placement), isMember: (podIndex) => hasRanks(placement, podIndex) };
 }

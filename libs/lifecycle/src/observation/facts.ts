@@ -3,6 +3,7 @@ import {
   type Placement,
   type PlacementSpec,
   ranksProblem,
+  seatedPlacement,
   TrainingJobSpec,
   type Attempt,
   type Checkpoint,
@@ -50,7 +51,7 @@ export interface Facts {
   readonly pods: readonly ObservedPod[];
   /** Names of observed pods that are not the job's. */
   readonly foreignPodNames: ReadonlySet<string>;
-  /** Placements that the status records. */
+  /** Placements that the status records, with the ranks in the pods that hold them now. */
   readonly placements: readonly Placement[];
   /** Placements that name this job and are not in its status: left over or forged. They have no effect. */
   readonly unrecordedPlacements: readonly Placement[];
@@ -106,7 +107,7 @@ export function factsOf(
       (pod) => pod.ours && isCount(pod.epoch) && isCount(pod.podIndex) && isNamed(job, gangs, pod),
     ),
     foreignPodNames: new Set(observed.pods.filter((pod) => !pod.ours).map((pod) => pod.name)),
-    placements: observed.placements.filter(isOurs),
+    placements: observed.placements.filter(isOurs).map((placement) => seatedIn(placement, attempts)),
     unrecordedPlacements: observed.placements.filter((placement) => !isOurs(placement) && !isClaimed(placement)),
     claimed: observed.placements.find((placement) => !isOurs(placement) && isClaimed(placement)),
     attempts,
@@ -125,7 +126,14 @@ export function factsOf(
   };
 }
 
-/** The recorded placement of that attempt; undefined: it does not exist. */
+/** The placement with the ranks in the pods that hold them now. */
+function seatedIn(placement: Placement, attempts: readonly Attempt[]): Placement {
+  const attempt = attempts.find(({ epoch }) => epoch === placement.spec.epoch);
+  if (attempt?.replacements === undefined) return placement;
+  return { ...placement, spec: seatedPlacement(placement.spec, attempt) };
+}
+
+/** The recorded placement of that attempt, with the ranks in the pods that hold them now; undefined: it does not exist. */
 export function placementOf(facts: Facts, epoch: number): Placement | undefined {
   return facts.placements.find((placement) => placement.spec.epoch === epoch);
 }
@@ -136,7 +144,7 @@ export function placementSpecOf(facts: Facts, epoch: number): PlacementSpec | un
   return placementOf(facts, epoch)?.spec ?? (unwritten?.spec.epoch === epoch ? unwritten.spec : undefined);
 }
 
-/** Number of pods of a placement. */
+/** Number of pods of a placement, with standbys. */
 export function podCount(placement: PlacementSpec): number {
   const { ranks, ranksPerPod = 1, nodes, worldSize } = placement;
   return ranks === undefined ? Math.min(nodes.length, Math.ceil(worldSize / ranksPerPod)) : nodes.length;

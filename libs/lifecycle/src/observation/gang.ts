@@ -1,4 +1,4 @@
-import { type Attempt, podName } from '@coxswain/api-types';
+import { type Attempt, hasRanks, podName } from '@coxswain/api-types';
 import { type Facts, isTerminal, placementOf, podCount } from './facts.ts';
 import type { ObservedPod } from './observed.ts';
 
@@ -6,7 +6,9 @@ import type { ObservedPod } from './observed.ts';
 type PerObservation<T> = WeakMap<Facts, Map<number, T>>;
 
 const gangs: PerObservation<readonly ObservedPod[]> = new WeakMap();
+const members: PerObservation<readonly ObservedPod[]> = new WeakMap();
 const missing: PerObservation<readonly number[]> = new WeakMap();
+const uncreated: PerObservation<readonly number[]> = new WeakMap();
 const nodes: PerObservation<readonly string[]> = new WeakMap();
 
 function oncePerObservation<T>(found: PerObservation<T>, facts: Facts, epoch: number, findOut: () => T): T {
@@ -19,22 +21,58 @@ function oncePerObservation<T>(found: PerObservation<T>, facts: Facts, epoch: nu
   return value;
 }
 
-/** The job's observed pods of that attempt. */
-export function podsOf(facts: Facts, epoch: number): readonly ObservedPod[] {
+/** The job's observed pods of that attempt, with its standbys and the pods that lost their ranks to them. */
+export function allPodsOf(facts: Facts, epoch: number): readonly ObservedPod[] {
   return oncePerObservation(gangs, facts, epoch, () => facts.pods.filter((pod) => pod.epoch === epoch));
 }
 
-/** Indices of the attempt's pods that are not observed; none if its Placement is unknown. */
-export function missingIndices(facts: Facts, attempt: Attempt): readonly number[] {
-  return oncePerObservation(missing, facts, attempt.epoch, () => {
+/** The job's observed pods of that attempt that hold ranks. */
+export function podsOf(facts: Facts, epoch: number): readonly ObservedPod[] {
+  return oncePerObservation(members, facts, epoch, () => {
+    const all = allPodsOf(facts, epoch);
+    const placement = placementOf(facts, epoch)?.spec;
+    if (placement === undefined || all.every(({ podIndex }) => hasRanks(placement, podIndex))) return all;
+    return all.filter(({ podIndex }) => hasRanks(placement, podIndex));
+  });
+}
+
+/** The job's observed pods of that attempt that can take the place of another one: they hold no ranks, and never lost any. */
+export function standbysOf(facts: Facts, { epoch, standbys, replacements = [] }: Attempt): readonly ObservedPod[] {
+  const placement = standbys === undefined ? undefined : placementOf(facts, epoch)?.spec;
+  if (placement === undefined) return [];
+  const lost = new Set(replacements.map(({ podIndex }) => podIndex));
+  return allPodsOf(facts, epoch)
+    .filter(({ podIndex }) => !hasRanks(placement, podIndex) && !lost.has(podIndex))
+    .toSorted((one, other) => one.podIndex - other.podIndex);
+}
+
+/** The job's observed pods of that attempt that lost their ranks to standbys. */
+export function replacedPods(facts: Facts, { epoch, replacements = [] }: Attempt): readonly ObservedPod[] {
+  if (replacements.length === 0) return [];
+  const lost = new Set(replacements.map(({ podIndex }) => podIndex));
+  return allPodsOf(facts, epoch).filter(({ podIndex }) => lost.has(podIndex));
+}
+
+/** Indices of the attempt's pods that are not observed, with its standbys; none if its Placement is unknown. */
+export function uncreatedIndices(facts: Facts, attempt: Attempt): readonly number[] {
+  return oncePerObservation(uncreated, facts, attempt.epoch, () => {
     const placement = placementOf(facts, attempt.epoch);
     if (placement === undefined) return [];
-    const present = new Set(podsOf(facts, attempt.epoch).map((pod) => pod.podIndex));
+    const present = new Set(allPodsOf(facts, attempt.epoch).map((pod) => pod.podIndex));
     return Array.from({ length: podCount(placement.spec) }, (_, index) => index).filter((index) => !present.has(index));
   });
 }
 
-/** Nodes on which the attempt's pods run or will run. */
+/** Indices of the attempt's pods with ranks that are not observed; none if its Placement is unknown. */
+export function missingIndices(facts: Facts, attempt: Attempt): readonly number[] {
+  return oncePerObservation(missing, facts, attempt.epoch, () => {
+    const placement = placementOf(facts, attempt.epoch)?.spec;
+    const absent = uncreatedIndices(facts, attempt);
+    return placement === undefined ? absent : absent.filter((index) => hasRanks(placement, index));
+  });
+}
+
+/** Nodes on which the attempt's pods with ranks run or will run. */
 export function nodesOf(facts: Facts, attempt: Attempt): readonly string[] {
   return oncePerObservation(nodes, facts, attempt.epoch, () => {
     const placed = placementOf(facts, attempt.epoch)?.spec.nodes ?? [];
@@ -47,9 +85,12 @@ export function nodesOf(facts: Facts, attempt: Attempt): readonly string[] {
   });
 }
 
-/** Names of the attempt's unobserved pods. The caller decides what their absence means. */
+/**
+ * Names of the attempt's unobserved pods. The caller decides what their absence means. Nothing depends on a standby of a gang that runs.
+ */
 export function missingPodNames(facts: Facts, attempt: Attempt): readonly string[] {
-  return missingIndices(facts, attempt).map((podIndex) =>
+  const absent = attempt.stage === 'Released' ? missingIndices(facts, attempt) : uncreatedIndices(facts, attempt);
+  return absent.map((podIndex) =>
     podName(facts.job.metadata, { epoch: attempt.epoch, podIndex, placement: attempt.placement }),
   );
 }

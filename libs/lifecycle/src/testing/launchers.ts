@@ -1,5 +1,5 @@
 import type { Attempt, TerminationCause } from '@coxswain/api-types';
-import { launcherOrders, type PlacedLauncher } from '../launchers/launcher-orders.ts';
+import { launcherOrders, type membersOf, type PlacedLauncher } from '../launchers/launcher-orders.ts';
 import type { ObservedPod } from '../observation/observed.ts';
 import { anExit } from './builders.ts';
 
@@ -121,17 +121,17 @@ export class Launchers {
   order(gang: {
     readonly seen: Attempt | undefined;
     readonly recorded: Attempt | undefined;
-    readonly podCount: number;
+    readonly members: ReturnType<typeof membersOf>;
     readonly isDue: boolean;
     readonly pods: readonly ObservedPod[];
     /** Whether its launcher can hear. */
     readonly isUp: (pod: ObservedPod) => boolean;
     readonly nowMs: number;
   }): void {
-    const { seen, podCount, isDue, pods } = gang;
+    const { seen, members, isDue, pods } = gang;
     const incarnation = seen?.incarnation ?? 1;
     const launchers = this.reports(incarnation);
-    for (const [podUid, order] of launcherOrders({ attempt: seen, podCount, launchers, isDue })) {
+    for (const [podUid, order] of launcherOrders({ attempt: seen, ...members, launchers, isDue })) {
       const pod = pods.find(({ uid }) => uid === podUid);
       if (order.kind === 'assign') this.#assigned.set(podUid, incarnation);
       if (pod === undefined || !gang.isUp(pod) || this.#isCutOff(pod, gang.nowMs)) continue;

@@ -14,6 +14,7 @@ import {
   type TrainingJobStatus,
   podName,
   type UnusableReference,
+  seatedPlacement,
 } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
 import { newestRestorable } from '@coxswain/checkpoint';
@@ -33,8 +34,8 @@ import type {
 import type { Answer, Call, FailedAnswer, FailureCause } from '../perform/calls.ts';
 import type { JobEffects, JobView } from '../perform/job-view.ts';
 import { reconcileJob } from '../perform/reconcile-job.ts';
-import { isPauseOver } from '../launchers/launcher-orders.ts';
-import { doesAnswer, podCount } from '../observation/facts.ts';
+import { isPauseOver, membersOf } from '../launchers/launcher-orders.ts';
+import { doesAnswer } from '../observation/facts.ts';
 import { placementSha256 } from '@coxswain/scheduling';
 import type { Retention } from '../observation/retention.ts';
 import { ReferenceReads } from '../observation/references.ts';
@@ -347,7 +348,7 @@ export class World implements Member {
     this.#launchers.order({
       seen,
       recorded: this.job?.status?.attempts?.at(-1),
-      podCount: podCount(placement.spec),
+      members: membersOf(seatedPlacement(placement.spec, seen ?? {})),
       isDue: isPauseOver({ notBefore: job.status?.notBefore, delaySeconds }, clock),
       pods: this.pods,
       isUp: (pod) => up.has(pod),

@@ -1,5 +1,5 @@
 /** How many GPUs do pods of a placement take, by node? */
-import { type PlacementSpec, ranksOfPod } from '@coxswain/api-types';
+import { gpusOfPod, type PlacementSpec } from '@coxswain/api-types';
 
 /** Indices of all pods of a placement. */
 export function allPods({ nodes }: PlacementSpec): readonly number[] {
@@ -8,7 +8,7 @@ export function allPods({ nodes }: PlacementSpec): readonly number[] {
 
 /** GPUs that these pods of a placement take, by node. */
 export function gpusByNode(placement: PlacementSpec, podIndices: readonly number[]): ReadonlyMap<string, number> {
-  const counts = rankCounts(placement);
+  const counts = gpuCounts(placement);
   const gpus = new Map<string, number>();
   for (const podIndex of podIndices) {
     const node = placement.nodes[podIndex];
@@ -20,11 +20,11 @@ export function gpusByNode(placement: PlacementSpec, podIndices: readonly number
 /** A placement never changes, and every reconciliation asks while a gang's pods wait to be bound. */
 const countsOf = new WeakMap<PlacementSpec, readonly number[]>();
 
-/** Ranks of each pod, in the order of pods. */
-function rankCounts(placement: PlacementSpec): readonly number[] {
+/** GPUs of each pod, in the order of pods. */
+function gpuCounts(placement: PlacementSpec): readonly number[] {
   const known = countsOf.get(placement);
   if (known !== undefined) return known;
-  const counts = placement.nodes.map((_node, podIndex) => ranksOfPod(placement, podIndex).length);
+  const counts = placement.nodes.map((_node, podIndex) => gpusOfPod(placement, podIndex));
   countsOf.set(placement, counts);
   return counts;
 }

@@ -132,9 +132,11 @@ interface PodSet {
 }
 
 function podSets(request: GangRequest): readonly PodSet[] {
+  const { standbys = 0 } = request;
+  // A standby requests what a full pod does.
   return gangTemplates({ ...podShape(request), demand: request.demand }).map(({ kind, count, spec }) => ({
     name: kind === 'last' ? 'last' : 'ranks',
-    count,
+    count: kind === 'last' ? count : count + standbys,
     template: { spec },
   }));
 }

@@ -1,5 +1,5 @@
 /** Which GPUs does each job hold, and until when? */
-import { type PlacementSpec, ranksOfPod, type TrainingJob } from '@coxswain/api-types';
+import { gpusOfPod, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
 import type { JobName } from '../gang-request.ts';
 import type { SchedulerView } from '../scheduler-view.ts';
 import { namespaceOf } from '../order/in-order.ts';
@@ -59,7 +59,7 @@ export function gpusOfPlacement(placement: PlacementSpec): GpusByNode {
   if (before !== undefined) return before;
   const gpus = new Map<string, number>();
   placement.nodes.forEach((name, podIndex) => {
-    gpus.set(name, (gpus.get(name) ?? 0) + ranksOfPod(placement, podIndex).length);
+    gpus.set(name, (gpus.get(name) ?? 0) + gpusOfPod(placement, podIndex));
   });
   known.set(placement, gpus);
   return gpus;

@@ -6,9 +6,9 @@ import {
   type Attempt,
   effectiveLayout,
   gpuCount,
+  gpusOfPod,
   type Placement,
   type PlacementSpec,
-  ranksOfPod,
   type TrainingJob,
   podName,
 } from '@coxswain/api-types';
@@ -110,7 +110,7 @@ export class Reservations {
     const names = settled.size === 0 ? [] : podNames(placement, recorded);
     placement.nodes.forEach((node, podIndex) => {
       if (settled.has(names[podIndex] ?? '')) return;
-      used.set(node, (used.get(node) ?? 0) + ranksOfPod(placement, podIndex).length);
+      used.set(node, (used.get(node) ?? 0) + gpusOfPod(placement, podIndex));
     });
   }
 

@@ -2,8 +2,11 @@
 import {
   API_GROUP_VERSION,
   type Checkpoint,
+  hasRanks,
   type Placement,
   type PlacementSpec,
+  ranksOfPod,
+  seatedPlacement,
   type TerminationCause,
 } from '@coxswain/api-types';
 import type { Attempt, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
@@ -14,6 +17,7 @@ import {
   isPauseOver,
   type JobEffects,
   type JobView,
+  membersOf,
   reconcileJob,
   RefusedCalls,
   RefusedCheckpoints,
@@ -50,7 +54,9 @@ export class SimulatedCluster {
   /** `nowMs`: milliseconds of virtual time. */
   constructor(about: {
     readonly gangNodes: number;
+    /** Free nodes, which standbys take too. */
     readonly spareNodes: number;
+    readonly standbys?: number;
     readonly hasSwitches: boolean;
     readonly nowMs: () => number;
   }) {
@@ -58,7 +64,7 @@ export class SimulatedCluster {
     this.#gangNodes = about.gangNodes;
     this.nodes = new SimulatedNodes(about.gangNodes + about.spareNodes, about.hasSwitches);
     this.pods = new SimulatedPods(this.nodes);
-    this.job = simulatedJob(about.gangNodes);
+    this.job = simulatedJob(about.gangNodes, about.standbys ?? 0);
     this.#scheduler = new ClusterScheduler(this.#schedulerView());
     this.#view = this.#jobView();
   }
@@ -67,9 +73,15 @@ export class SimulatedCluster {
     return this.job.status?.attempts?.at(-1);
   }
 
-  /** Nodes of the newest gang, by pod index. */
+  /** Nodes of the newest gang, without standbys, by pod index. */
   get gang(): readonly string[] {
-    return this.#placementOf(this.attempt?.epoch)?.nodes ?? [];
+    const placement = this.#seated();
+    return placement?.nodes.filter((_node, podIndex) => hasRanks(placement, podIndex)) ?? [];
+  }
+
+  /** Whether the newest ranks run in pods of which some were standbys of their attempt. */
+  get standbysTaken(): number {
+    return this.attempt?.replacements?.length ?? 0;
   }
 
   /** Whether every rank of the newest run of ranks has been started. */
@@ -78,7 +90,14 @@ export class SimulatedCluster {
     if (attempt?.stage !== 'Released' || attempt.runningAt === undefined) return false;
     const { epoch, incarnation = 1 } = attempt;
     const launchers = [...this.pods.launchers.values()].filter((one) => one.epoch === epoch);
-    const running = launchers.filter((one) => one.state === 'running' && one.incarnation === incarnation);
+    const placement = this.#seated();
+    const running = launchers.filter(
+      (one) =>
+        one.state === 'running' &&
+        one.incarnation === incarnation &&
+        placement !== undefined &&
+        hasRanks(placement, one.podIndex),
+    );
     return running.length === this.#gangNodes;
   }
 
@@ -116,9 +135,15 @@ export class SimulatedCluster {
   /** What the ranks on that node say when they fail by themselves. */
   #causeOn(node: string, lastStep: number, says: LogName): TerminationCause {
     const { epoch = 1, incarnation = 1 } = this.attempt ?? {};
-    const rank = Math.max(0, this.gang.indexOf(node));
+    const rank = this.#rankOn(node);
     const report = { message: '', lastLines: [...LAST_LINES[says]], unreportedCheckpoints: [] };
     return { version: 1, kind: 'engineFailed', epoch, incarnation, node, rank, exitCode: 1, lastStep, ...report };
+  }
+
+  /** One GPU and one rank to a node. */
+  #rankOn(node: string): number {
+    const placement = this.#seated();
+    return (placement && ranksOfPod(placement, placement.nodes.indexOf(node))[0]) ?? 0;
   }
 
   /** A rank fails by itself; its pod lives. */
@@ -170,7 +195,9 @@ export class SimulatedCluster {
   #orderLaunchers(): boolean {
     const { delaySeconds } = this.job.spec.restartPolicy;
     const pause = { notBefore: this.job.status?.notBefore, delaySeconds };
-    return this.pods.order(this.attempt, this.#gangNodes, isPauseOver(pause, new Date(this.#nowMs())));
+    const placement = this.#seated();
+    if (placement === undefined) return false;
+    return this.pods.order(this.attempt, membersOf(placement), isPauseOver(pause, new Date(this.#nowMs())));
   }
 
   #answer(call: Call): Answer {
@@ -226,6 +253,12 @@ export class SimulatedCluster {
   #createPlacement(name: string, spec: PlacementSpec): void {
     const metadata = { name, namespace: 'simulation', uid: `uid-of-${name}` };
     this.#placements = [...this.#placements, { apiVersion: API_GROUP_VERSION, kind: 'Placement', metadata, spec }];
+  }
+
+  /** The newest placement, with the ranks in the pods that hold them now. */
+  #seated(): PlacementSpec | undefined {
+    const placement = this.#placementOf(this.attempt?.epoch);
+    return placement && seatedPlacement(placement, this.attempt ?? {});
   }
 
   #placementOf(epoch: number | undefined): PlacementSpec | undefined {

@@ -3,7 +3,7 @@ import { checkpointName } from '@coxswain/checkpoint';
 import type { ParallelLayout } from '@coxswain/layout';
 
 /** A job that trains on so many nodes, one rank each, until somebody ends it. */
-export function simulatedJob(nodes: number): TrainingJob {
+export function simulatedJob(nodes: number, standbys = 0): TrainingJob {
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'TrainingJob',
@@ -20,6 +20,7 @@ export function simulatedJob(nodes: number): TrainingJob {
       engine: { name: 'command', image: 'simulated', command: ['train'] },
       layout: simulatedLayout(nodes),
       resources: { gpusPerNode: 1 },
+      ...(standbys === 0 ? {} : { standby: standbys }),
       checkpoint: { claimName: 'checkpoints' },
       // As many as the field holds: what ends a run of months is a person, not a count.
       restartPolicy: { maxRestarts: 1000, delaySeconds: 0 },

@@ -1,6 +1,6 @@
 /** The pods of a gang and the launchers in them, as a kubelet and the operator's desk would show them. */
 import type { Attempt, TerminationCause } from '@coxswain/api-types';
-import { launcherOrders, type ObservedPod, type PlacedLauncher } from '@coxswain/lifecycle';
+import { launcherOrders, type membersOf, type ObservedPod, type PlacedLauncher } from '@coxswain/lifecycle';
 import type { SimulatedNodes } from './simulated-nodes.ts';
 
 /** Pods and launchers of one simulated gang, as an observation of the cluster has them. */
@@ -104,8 +104,8 @@ export class SimulatedPods {
   }
 
   /** The launchers do what the attempt asks of them; says whether any did. Those on dead nodes hear nothing. */
-  order(attempt: Attempt | undefined, podCount: number, isDue: boolean): boolean {
-    const orders = launcherOrders({ attempt, podCount, launchers: this.#launchers, isDue });
+  order(attempt: Attempt | undefined, members: ReturnType<typeof membersOf>, isDue: boolean): boolean {
+    const orders = launcherOrders({ attempt, ...members, launchers: this.#launchers, isDue });
     for (const [uid, order] of orders) {
       const launcher = this.#launchers.get(uid);
       if (launcher === undefined) continue;

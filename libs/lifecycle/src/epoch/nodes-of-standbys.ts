@@ -1,0 +1,25 @@
+/** On which nodes are the standbys of an attempt, and which nodes hold its ranks? */
+import { type EffectiveSpec, type PlacementSpec, ranksOfPod } from '@coxswain/api-types';
+import { type PlacedGang, standbyNodes } from '@coxswain/fabric';
+import type { Facts } from '../observation/facts.ts';
+import type { JobRecord } from '../record/job-record.ts';
+
+/** Nodes of the standbys that the job asks for, as many as are free. A gang with fewer is worth more than one that waits. */
+export function nodesOfStandbys(
+  { avoidedNodes }: JobRecord,
+  facts: Facts,
+  { spec, gang }: { readonly spec: EffectiveSpec; readonly gang: PlacedGang },
+): ReturnType<typeof standbyNodes> {
+  const { layout, standby: count = 0 } = spec;
+  const avoided = new Set(avoidedNodes.map(({ node }) => node));
+  return count === 0 ? { nodes: [] } : standbyNodes({ layout, gang, count, avoided }, facts.capacity());
+}
+
+/** The nodes that hold ranks, in the order of ranks: standbys may have taken places, and others were not needed. */
+export function nodesByRank(placement: PlacementSpec): readonly string[] {
+  const held = placement.nodes.flatMap((node, podIndex) => {
+    const [first] = ranksOfPod(placement, podIndex);
+    return first === undefined ? [] : [{ node, first }];
+  });
+  return held.toSorted((one, other) => one.first - other.first).map(({ node }) => node);
+}
