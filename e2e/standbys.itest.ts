@@ -87,10 +87,9 @@ describe('a node that dies under a gang with a standby', () => {
       what: 'the pod that lost its ranks to end',
       deadlineMs,
     });
-    await jobIn(project, id, ['Running'], { deadlineMs, and: ({ progress }) => (progress?.step ?? 0) > step + 20 });
+    await jobIn(project, id, ['Running'], { deadlineMs, and: ({ checkpoint }) => (checkpoint?.step ?? 0) > step });
     const { items } = await project.api.checkpoints({ project: project.name, id });
-    const ofSecond = items.filter((one) => one.path.includes('incarnation-2')).length;
-    expect(ofSecond).toBeGreaterThan(0);
+    expect(items.some((one) => one.step > step)).toBe(true);
     const { status } = await resource(system, project.name, 'node-dies');
     expect(status?.attempts).toHaveLength(1);
     expect(status?.attempts?.[0]?.incarnation).toBe(2);

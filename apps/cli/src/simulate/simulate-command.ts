@@ -14,6 +14,7 @@ interface SimulateOptions {
   readonly failures: FailurePresetName;
   readonly response: ResponseName;
   readonly spares?: number;
+  readonly standbys?: number;
   readonly saveEvery?: number;
   readonly saveStall?: number;
   readonly detectCrash?: number;
@@ -40,6 +41,7 @@ export function addSimulateCommand(program: Command, session: Session): void {
         .default('target'),
     )
     .option('--spares <nodes>', 'spare nodes (default: enough on 99 of 100 days)', within('spare nodes', 0, 10_000))
+    .option('--standbys <nodes>', 'spare nodes that the job holds as standbys (default: 0)', within('standbys', 0, 64))
     .option('--save-every <seconds>', 'training time between two checkpoints', within('seconds', 1, 86_400))
     .option('--save-stall <seconds>', 'how long a save blocks training', within('seconds', 0.001, 3_600))
     .option('--detect-crash <seconds>', 'median time to detect a crash', within('seconds', 0.1, 86_400))
@@ -81,6 +83,7 @@ function questionOf(options: Omit<SimulateOptions, 'json'>): SimulationQuestion 
     firstSeed: Math.floor(seed),
     everyNode: options.everyNode ?? false,
     ...(options.spares === undefined ? {} : { spareNodes: Math.floor(options.spares) }),
+    ...(options.standbys === undefined ? {} : { standbys: Math.floor(options.standbys) }),
     ...(options.saveEvery === undefined ? {} : { checkpointIntervalSeconds: options.saveEvery }),
     ...(options.saveStall === undefined ? {} : { checkpointStallSeconds: options.saveStall }),
     ...(options.detectCrash === undefined ? {} : { detectCrashSeconds: options.detectCrash }),

@@ -17,6 +17,7 @@ const LOSS_NAMES: Readonly<Record<Loss, string>> = {
 /** For people: what is effective, where the rest went, by part and by cause, and what would help. */
 export function simulationText(report: SimulationReport): string {
   const { interruptions, answers, gaveUp } = report;
+  const standbys = answers.standby === 0 ? '' : `${rounded(answers.standby)} times a standby takes a place, `;
   const parts = [
     heading(report),
     columns([
@@ -25,7 +26,7 @@ export function simulationText(report: SimulationReport): string {
     ]),
     columns([['CAUSE', 'TIMES', 'HOURS LOST'], ...report.causes.map(causeRow)]),
     `A run has ${rounded(interruptions.faults)} faults, ${rounded(interruptions.planned)} planned stops and ${rounded(interruptions.evictions)} evictions of healthy nodes; ${rounded(report.persons)} faults need a person. A fault interrupts training for ${rounded(report.meanMinutesToRecover)} min. ` +
-      `${rounded(answers.inPlace)} times the ranks restart in their pods, ${rounded(answers.newEpoch)} times in a new attempt; the job waits ${rounded(report.waitedForNodesHours)} h for nodes.`,
+      `${rounded(answers.inPlace)} times the ranks restart in their pods, ${standbys}${rounded(answers.newEpoch)} times in a new attempt; the job waits ${rounded(report.waitedForNodesHours)} h for nodes.`,
     columns([['WHAT IF', 'EFFECTIVE', 'GAIN'], ...report.whatIf.map((one) => whatIfRow(one, report.question.seeds))]),
     gaveUp === undefined
       ? ''

@@ -664,3 +664,30 @@ describe('in the middle of what ranks are', () => {
     expect(setup.counts.includes('malformed')).toBe(!isTaken);
   });
 });
+
+describe('a pod of a gang with standbys', () => {
+  it('that gets ranks while it is connected may speak of them from the incarnation on in which it has them', async () => {
+    const setup = aSetup();
+    let found: ReportingPod = { ...pod, ranks: [], ranksSince: 1 };
+    let asked = 0;
+    setup.context.ports.findPod = async () => ((asked += 1), found);
+    await setup.receive({ kind: 'hello', incarnation: 1, state: 'running' });
+    await setup.receive({ ...aStep(5), incarnation: 1 });
+    expect(setup.context.series.newestSequence).toBe(0);
+    found = { ...pod, ranks: [0, 1], ranksSince: 2 };
+    setup.world.incarnation = 2;
+    await setup.receive({ ...aStep(6), incarnation: 2, rendezvous: 'a:1' });
+    await setup.receive({ ...aStep(7), incarnation: 2 });
+    expect([setup.context.series.newestSequence, asked]).toEqual([2, 2]);
+    expect(setup.sent).toContainEqual({ kind: 'rendezvous', address: 'a:1', incarnation: 2 });
+  });
+
+  it('that was silent while a standby took its ranks is refused when it is back, and ends', async () => {
+    const setup = aSetup();
+    setup.context.ports.findPod = async () => ({ ...pod, ranksSince: 2, isReplaced: true });
+    await setup.receive({ kind: 'hello', incarnation: 1, state: 'running' });
+    expect(setup.sent).toEqual([
+      { kind: 'refused', code: 'staleEpoch', message: 'a standby holds the ranks of this pod of attempt 3' },
+    ]);
+  });
+});

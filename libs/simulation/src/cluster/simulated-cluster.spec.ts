@@ -1,7 +1,7 @@
 import { SimulatedCluster } from './simulated-cluster.ts';
 
 /** A gang of 8 that has trained to step 250 and saved step 200. */
-function aGang(about: { readonly spareNodes: number } = { spareNodes: 2 }) {
+function aGang(about: { readonly spareNodes: number; readonly standbys?: number } = { spareNodes: 2 }) {
   const clock = { nowMs: 0 };
   const cluster = new SimulatedCluster({ gangNodes: 8, hasSwitches: true, ...about, nowMs: () => clock.nowMs });
   cluster.settle();
@@ -42,6 +42,24 @@ describe('the real rules on a cluster in memory', () => {
     expect(cluster.attempt).toMatchObject({ epoch: 2, resumedFrom: { step: 200 } });
     expect(before.filter((node) => !cluster.gang.includes(node))).toEqual([lost]);
   });
+
+  it.each<['device' | 'machine']>([['device'], ['machine']])(
+    'let a standby take the place of a node whose %s is lost, at once, until none is left',
+    (how) => {
+      const { cluster, settleUntilUp } = aGang({ spareNodes: 2, standbys: 2 });
+      const pods = cluster.pods.all.map(({ uid }) => uid);
+      for (const taken of [1, 2]) {
+        cluster.loseNode(nodeOf(cluster, 3), how, 250);
+        expect(settleUntilUp(60_000)).toBe(0);
+        expect([cluster.attempt?.epoch, cluster.standbysTaken]).toEqual([1, taken]);
+      }
+      expect(cluster.pods.all.map(({ uid }) => uid)).toEqual(pods);
+      cluster.loseNode(nodeOf(cluster, 3), how, 250);
+      settleUntilUp(60_000);
+      expect(cluster.attempt?.epoch).toBe(1);
+      expect(cluster.attempt?.outcome).toBe('Failed');
+    },
+  );
 
   it('wait until the pod on a dead machine is fenced: a second of grace, for nothing of a broken gang is to be saved, and 30 more', () => {
     const { cluster, settleUntilUp } = aGang();

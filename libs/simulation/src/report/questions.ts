@@ -1,4 +1,5 @@
 /** What is asked of a simulation, in words that people use, and what that means for a run. */
+import { MAX_STANDBYS } from '@coxswain/api-types';
 import { FAILURES, type FailurePreset, type FailurePresetName, SHAPES } from '../presets/failures.ts';
 import { faultsPerNodeDay } from '../presets/fault-rate.ts';
 import { type Response, RESPONSES, type ResponseName } from '../presets/responses.ts';
@@ -14,6 +15,8 @@ export interface SimulationQuestion {
   readonly failures: FailurePresetName;
   readonly response: ResponseName;
   readonly spareNodes?: number;
+  /** Standbys of the job, which are spare nodes that its attempts hold. */
+  readonly standbys?: number;
   readonly checkpointIntervalSeconds?: number;
   readonly checkpointStallSeconds?: number;
   readonly detectCrashSeconds?: number;
@@ -37,6 +40,7 @@ export function runQuestion(question: SimulationQuestion, seed: number): RunQues
   return {
     nodes,
     spareNodes: sparesOf(question),
+    standbys: Math.min(question.standbys ?? 0, MAX_STANDBYS),
     days: question.days,
     seed,
     failures,

@@ -44,8 +44,8 @@ describe('a report', () => {
     ['what is effective and what is lost is all of the time', (of) => of.effective + sum(Object.values(of.losses)), 1],
     [
       'answers and open ends are all interruptions',
-      ({ answers, interruptions: { faults, planned, evictions } }) =>
-        Math.ceil(faults + planned + evictions - answers.inPlace - answers.newEpoch),
+      ({ answers: { inPlace, standby, newEpoch }, interruptions: { faults, planned, evictions } }) =>
+        Math.ceil(faults + planned + evictions - inPlace - standby - newEpoch),
       0,
     ],
     [

@@ -24,7 +24,7 @@ export interface SimulationReport {
   readonly persons: number;
   /** From a fault to training again, in minutes, lost work left out. */
   readonly meanMinutesToRecover: number;
-  readonly answers: { readonly inPlace: number; readonly newEpoch: number };
+  readonly answers: { readonly inPlace: number; readonly standby: number; readonly newEpoch: number };
   readonly waitedForNodesHours: number;
   readonly causes: readonly CauseLine[];
   readonly whatIf: readonly WhatIf[];
@@ -138,6 +138,7 @@ function reportOf(question: SimulationQuestion, outcomes: readonly RunOutcome[])
     meanMinutesToRecover: mean(faults, ({ atMs, resumedAtMs }) => (resumedAtMs - atMs) / 60_000),
     answers: {
       inPlace: perRun(({ answer }) => answer === 'inPlace'),
+      standby: perRun(({ answer }) => answer === 'standby'),
       newEpoch: perRun(({ answer }) => answer === 'newEpoch'),
     },
     waitedForNodesHours: mean(outcomes, ({ waitedForNodesMs }) => waitedForNodesMs / HOUR_MS),

@@ -15,7 +15,10 @@ const WAITING_RECONCILE_MS = 300_000;
 /** Size, duration and presets of one simulated run. The same question gives the same outcome. */
 export interface RunQuestion {
   readonly nodes: number;
+  /** Free nodes beside the gang; standbys take some of them. */
   readonly spareNodes: number;
+  /** `spec.standby` of the job. */
+  readonly standbys?: number;
   readonly days: number;
   readonly seed: number;
   readonly failures: FailurePreset;
@@ -36,8 +39,8 @@ export interface Incident {
   readonly atMs: number;
   readonly resumedAtMs: number;
   readonly lostWorkMs: number;
-  /** What the rules did: the ranks again in their pods, or a new attempt; undefined: the run ended before. */
-  readonly answer: 'inPlace' | 'newEpoch' | undefined;
+  /** What the rules did: the ranks again in their pods, also in that of a standby, or a new attempt; undefined: the run ended before. */
+  readonly answer: 'inPlace' | 'standby' | 'newEpoch' | undefined;
 }
 
 /** What one simulated run achieved, and where its time went. */
@@ -62,8 +65,9 @@ type Phase = 'running' | Extract<Loss, 'detect' | 'locate' | 'restart' | 'planne
 
 interface OpenIncident {
   readonly incident: Omit<Incident, 'resumedAtMs' | 'lostWorkMs' | 'answer'>;
-  /** Epoch in which it began. */
+  /** Epoch in which it began, and how many standbys had taken a place in it. */
   readonly epoch: number;
+  readonly standbysTaken: number;
   /** Not before: when ranks would train again if nothing had to be waited for. Of a swap and of a restart of processes. */
   due: { readonly swapAtMs: number; readonly processAtMs: number };
   /** From the moment at which every rank is there. */
@@ -100,6 +104,7 @@ class TrainingRun {
     this.#cluster = new SimulatedCluster({
       gangNodes: Math.min(nodes, mostGangNodes),
       spareNodes,
+      standbys: question.standbys ?? 0,
       hasSwitches: question.hasSwitches ?? false,
       nowMs: () => this.#time.nowMs,
     });
@@ -206,7 +211,8 @@ class TrainingRun {
     const { nowMs } = this.#time;
     const epoch = this.#cluster.attempt?.epoch ?? 0;
     const due = { swapAtMs: nowMs, processAtMs: nowMs };
-    this.#open = { incident: { ...about, atMs: nowMs }, epoch, due, processMs: 0 };
+    const { standbysTaken } = this.#cluster;
+    this.#open = { incident: { ...about, atMs: nowMs }, epoch, standbysTaken, due, processMs: 0 };
   }
 
   /** Reports what was detected, as nodes, launchers and detectors report it; then the rules decide. */
@@ -318,8 +324,8 @@ class TrainingRun {
     const requeueAfterMs = this.#cluster.settle();
     if (this.#cluster.isUp) {
       this.#endWait();
-      const answer = this.#cluster.attempt?.epoch === open.epoch ? 'inPlace' : 'newEpoch';
-      const dueMs = answer === 'inPlace' ? open.due.processAtMs : open.due.swapAtMs;
+      const answer = this.#answerTo(open);
+      const dueMs = answer === 'newEpoch' ? open.due.swapAtMs : open.due.processAtMs;
       const trainsAtMs = Math.max(dueMs, this.#time.nowMs + open.processMs);
       this.#time.at(trainsAtMs, () => this.#resume(open, answer));
       return;
@@ -331,6 +337,11 @@ class TrainingRun {
     this.#time.after(Math.max(requeueAfterMs, leastMs), () => {
       if (reconcile === this.#reconciles) this.#reconcile();
     });
+  }
+
+  #answerTo({ epoch, standbysTaken }: OpenIncident): NonNullable<Incident['answer']> {
+    if (this.#cluster.attempt?.epoch !== epoch) return 'newEpoch';
+    return this.#cluster.standbysTaken > standbysTaken ? 'standby' : 'inPlace';
   }
 
   #endWait(): void {
