@@ -32,6 +32,30 @@ describe('a job spec is rejected', () => {
       ['engine.image: engine.image is required unless the job names a runtime, which may provide one'],
     ],
     [
+      'with standbys that have nothing to resume from, in pods that do not stay, of several islands: all at once',
+      {
+        ...withField(JOB, 'checkpoint', undefined),
+        engine: { name: 'command', image: 'i', command: ['x'] },
+        standby: 1,
+        restartPolicy: { inPlace: 'Never' },
+        resources: { acrossIslands: 'Pipeline' },
+      },
+      [
+        'standby: standby needs checkpoint: a standby takes the place of a pod only if the ranks resume from a checkpoint; add checkpoint, or leave standby out',
+        'standby: standby needs restartPolicy.inPlace WhenPossible, because the other pods stay; leave inPlace out, or leave standby out',
+        'standby: standby needs resources.acrossIslands Never, because a standby must be in the island of the pod that it replaces; leave acrossIslands out, or leave standby out',
+      ],
+    ],
+    [
+      'with standbys and fewer GPUs',
+      { ...PLANNED, minGpus: 2, standby: 1 },
+      [
+        'standby: standby cannot be combined with minGpus: a job that goes on with fewer GPUs after a loss needs no standby; leave one of them out',
+      ],
+    ],
+    ['with -1 standbys', { ...JOB, standby: -1 }, ['standby: Too small: expected number to be >=0']],
+    ['with 10^9 standbys', { ...JOB, standby: 1e9 }, ['standby: Too big: expected number to be <=64']],
+    [
       'with a layout and gpus',
       { ...JOB, gpus: 4 },
       ['layout: give either layout, or gpus without a layout to let the planner choose one'],
@@ -99,6 +123,8 @@ describe('a job spec is rejected', () => {
         'Pipeline',
       ),
     ],
+    ['a job may have standbys', { ...JOB, standby: 2 }],
+    ['no standby needs nothing', { ...PLANNED, minGpus: 2, standby: 0 }],
     ['as many GPUs as gpus may be the fewest', { ...PLANNED, minGpus: 4 }],
   ])('but %s', (_sentence, spec) => {
     expect(refusals(TrainingJobSpec, spec)).toEqual([]);

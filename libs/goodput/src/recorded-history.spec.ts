@@ -169,6 +169,15 @@ describe('what was recorded of a job', () => {
     expect(sharesOf(goodputOf([{ ...failed, heldByFenced }]))['lostNode']).toBe(2 * 10 + 20);
   });
 
+  it('counts standbys until they take a place, beside what the gang holds', () => {
+    const ended = { incarnation: 1, endedAt: at(60), reason: 'NodeLost', charged: false } as const;
+    const replacements = [{ podIndex: 1, standby: 2, incarnation: 2 }];
+    const attempt = { ...failed, incarnation: 2, incarnations: [ended], standbys: 2, standbyGpus: 4, replacements };
+    // Two GPUs from 10 s to 60 s, and two to the end at 150 s.
+    expect(sharesOf(goodputOf([attempt]))['standby']).toBe(2 * 50 + 2 * 140);
+    expect(goodputOf([attempt]).gpuSeconds).toBe(goodputOf([{ ...attempt, standbys: undefined }]).gpuSeconds + 380);
+  });
+
   it('ends with the job: nothing is waited for any more', () => {
     const ledger = goodputOf([{ ...failed, outcome: 'Succeeded' }], { finishedAt: at(149) });
     expect(ledger).toMatchObject({ asOf: at(150), heldSeconds: 140, waitingSeconds: 10, goodput: 400 / 560 });

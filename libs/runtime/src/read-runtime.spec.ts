@@ -325,6 +325,12 @@ describe('whether a job can use a runtime', () => {
       /variable NCCL_NET is set by ClusterTrainingRuntime fabric; leave it out/,
     ],
     ['not one that is refused', [{}, spec({ nodeName: 'a' })], /spec\.nodeName cannot be set/],
+    ['with standbys', [{ standby: 1 }, {}], undefined],
+    [
+      'not with standbys in a ComputeDomain',
+      [{ standby: 1 }, {}, { spec: { computeDomain: {} } }],
+      /standby cannot be used with ClusterTrainingRuntime fabric: it has computeDomain/,
+    ],
   ])('%s', (_what, asked, refusal) => {
     const given = ask(...asked);
     if (refusal === undefined) expect(given).toBeUndefined();

@@ -60,6 +60,23 @@ describe('the Workload of a job', () => {
     expect(JSON.stringify(manifest)).not.toContain('minCount');
   });
 
+  it.each([
+    ['asks for its standbys too', REQUEST, [{ name: 'ranks', count: 5 }]],
+    [
+      'asks for as many full pods more where the last pod is smaller',
+      { ...REQUEST, gpusPerNode: 6 },
+      [
+        { name: 'ranks', count: 5 },
+        { name: 'last', count: 1 },
+      ],
+    ],
+  ])('%s: N + k pods', (_sentence, request, podSets) => {
+    const about = { job: JOB, queueName: 'research', priority: { value: 0 } };
+    const manifest = workloadManifest({ ...about, request: { ...request, standbys: 3 } });
+    expect(manifest).toMatchObject({ spec: { podSets } });
+    expect(digestOfRequest({ ...request, standbys: 3 })).not.toBe(digestOfRequest(request));
+  });
+
   it('for more pods names the smaller one whose place it takes, has the other name, and no finalizer yet', () => {
     const about = { job: JOB, queueName: 'research', request: REQUEST, priority: { value: 0 } };
     const [name, other] = workloadNames(JOB);
