@@ -1,4 +1,5 @@
-import { type Attempt, hasRanks, podName } from '@coxswain/api-types';
+import { type Attempt, podName } from '@coxswain/api-types';
+import { worldSize } from '@coxswain/layout';
 import { type Facts, isTerminal, placementOf, podCount } from './facts.ts';
 import type { ObservedPod } from './observed.ts';
 
@@ -26,23 +27,37 @@ export function allPodsOf(facts: Facts, epoch: number): readonly ObservedPod[] {
   return oncePerObservation(gangs, facts, epoch, () => facts.pods.filter((pod) => pod.epoch === epoch));
 }
 
+/**
+ * Whether a pod of the attempt holds ranks. The record of the attempt shows it also while its Placement does not exist: standbys are its last pods,
+ * and all pods but the last of its gang request as many GPUs as a standby.
+ */
+function membership(facts: Facts, epoch: number): (podIndex: number) => boolean {
+  const attempt = facts.attempts.find((one) => one.epoch === epoch);
+  const { standbys = 0, standbyGpus = 0, replacements = [] } = attempt ?? {};
+  if (attempt === undefined || standbys === 0 || standbyGpus === 0) return () => true;
+  const size = Math.ceil((worldSize(attempt.layout) * standbys) / standbyGpus);
+  return (podIndex) => {
+    const lost = replacements.some((one) => one.podIndex === podIndex);
+    return !lost && (podIndex < size || replacements.some(({ standby }) => standby === podIndex));
+  };
+}
+
 /** The job's observed pods of that attempt that hold ranks. */
 export function podsOf(facts: Facts, epoch: number): readonly ObservedPod[] {
   return oncePerObservation(members, facts, epoch, () => {
     const all = allPodsOf(facts, epoch);
-    const placement = placementOf(facts, epoch)?.spec;
-    if (placement === undefined || all.every(({ podIndex }) => hasRanks(placement, podIndex))) return all;
-    return all.filter(({ podIndex }) => hasRanks(placement, podIndex));
+    const isMember = membership(facts, epoch);
+    return all.every(({ podIndex }) => isMember(podIndex)) ? all : all.filter(({ podIndex }) => isMember(podIndex));
   });
 }
 
 /** The job's observed pods of that attempt that can take the place of another one: they hold no ranks, and never lost any. */
 export function standbysOf(facts: Facts, { epoch, standbys, replacements = [] }: Attempt): readonly ObservedPod[] {
-  const placement = standbys === undefined ? undefined : placementOf(facts, epoch)?.spec;
-  if (placement === undefined) return [];
+  if (standbys === undefined) return [];
   const lost = new Set(replacements.map(({ podIndex }) => podIndex));
+  const isMember = membership(facts, epoch);
   return allPodsOf(facts, epoch)
-    .filter(({ podIndex }) => !hasRanks(placement, podIndex) && !lost.has(podIndex))
+    .filter(({ podIndex }) => !isMember(podIndex) && !lost.has(podIndex))
     .toSorted((one, other) => one.podIndex - other.podIndex);
 }
 
@@ -66,9 +81,8 @@ export function uncreatedIndices(facts: Facts, attempt: Attempt): readonly numbe
 /** Indices of the attempt's pods with ranks that are not observed; none if its Placement is unknown. */
 export function missingIndices(facts: Facts, attempt: Attempt): readonly number[] {
   return oncePerObservation(missing, facts, attempt.epoch, () => {
-    const placement = placementOf(facts, attempt.epoch)?.spec;
-    const absent = uncreatedIndices(facts, attempt);
-    return placement === undefined ? absent : absent.filter((index) => hasRanks(placement, index));
+    const isMember = membership(facts, attempt.epoch);
+    return uncreatedIndices(facts, attempt).filter((index) => isMember(index));
   });
 }
 

@@ -143,7 +143,11 @@ export class Launchers {
   #begin(
     pod: ObservedPod,
     incarnation: number,
-    gang: { readonly recorded: Attempt | undefined; readonly pods: readonly ObservedPod[] },
+    gang: {
+      readonly recorded: Attempt | undefined;
+      readonly members: ReturnType<typeof membersOf>;
+      readonly pods: readonly ObservedPod[];
+    },
   ): void {
     const ranks = this.#real.get(pod.uid);
     if (ranks === undefined || ranks.incarnation >= incarnation) return;
@@ -155,7 +159,9 @@ export class Launchers {
     for (const one of gang.pods) {
       const other = one.epoch === pod.epoch ? this.#real.get(one.uid) : undefined;
       const isOlder = other?.state === 'running' && other.incarnation < incarnation;
-      if (isOlder && one.phase === 'Running')
+      // A pod without ranks may be silent: the incarnation fences it.
+      const isMember = gang.members.isMember?.(one.podIndex) !== false;
+      if (isOlder && isMember && one.phase === 'Running')
         this.#violations.push(`${name} was begun while ${one.name} ran incarnation ${other.incarnation}`);
     }
     const { cause: _, reapedAtMs: __, ...rest } = ranks;

@@ -5,7 +5,9 @@ import {
   API_GROUP_VERSION,
   type Checkpoint,
   FINALIZER,
+  hasRanks,
   LABELS,
+  memberCount,
   type Placement,
   type PlacementSpec,
   type TerminationCause,
@@ -322,11 +324,11 @@ export class World implements Member {
     const { attempts, epoch = 0 } = this.job?.status ?? {};
     const { incarnation = 1, resumedFrom } = attempts?.at(-1) ?? {};
     const placement = this.#placed.get(epoch);
-    const up = this.computingPods().filter((pod) => pod.epoch === epoch);
+    const up = this.computingPods().filter((pod) => pod.epoch === epoch && this.#holdsRanks(pod));
     if (
       !this.reportsSteps ||
       placement === undefined ||
-      up.length < placement.nodes.length ||
+      up.length < memberCount(placement) ||
       up.some((pod) => !this.#launchers.runs(pod, incarnation))
     )
       return;
@@ -334,6 +336,13 @@ export class World implements Member {
     const isGoingOn = known?.epoch === epoch && (known.incarnation ?? 1) === incarnation;
     const before = isGoingOn ? known.step : (resumedFrom?.step ?? 0);
     this.#progress = { epoch, incarnation, step: before + Math.round(ms / 1000) };
+  }
+
+  /** Whether the pod holds ranks, as the API server has it: a standby does not, nor does a pod that lost them to one. */
+  #holdsRanks({ epoch, podIndex }: ObservedPod): boolean {
+    const attempt = this.job?.status?.attempts?.find((one) => one.epoch === epoch);
+    const placement = this.#placed.get(epoch);
+    return placement === undefined || hasRanks(seatedPlacement(placement, attempt ?? {}), podIndex);
   }
 
   /** As the operator does after each look and each word, by the job as it sees it. */
@@ -362,7 +371,10 @@ export class World implements Member {
         this.harms += 1;
         return this.#change(this.#picked(this.computingPods(), fault.pick), (pod) => this.#ended(pod, fault.code));
       case 'failRank': {
-        const victim = this.#picked(this.computingPods(), fault.pick);
+        const victim = this.#picked(
+          this.computingPods().filter((pod) => this.#holdsRanks(pod)),
+          fault.pick,
+        );
         const about = { step: fault.step, nowMs: this.now.getTime() };
         if (victim !== undefined && this.#launchers.fail(victim, about)) this.harms += 1;
         return;
@@ -896,8 +908,10 @@ export class World implements Member {
       all.find((one) => one.epoch === epoch),
     );
     const placement = this.#placed.get(epoch);
-    const well = this.computingPods().filter((pod) => pod.epoch === epoch && pod.deletionTimestamp === undefined);
-    const isWell = placement !== undefined && well.length === placement.nodes.length;
+    const well = this.computingPods().filter(
+      (pod) => pod.epoch === epoch && pod.deletionTimestamp === undefined && this.#holdsRanks(pod),
+    );
+    const isWell = placement !== undefined && well.length === memberCount(placement);
     if (isWell && now?.outcome === 'Failed' && then?.outcome === undefined) {
       this.violations.push(`epoch ${epoch} was failed (${now.reason}), and was well`);
     }
@@ -907,7 +921,8 @@ export class World implements Member {
   #blame(pod: ObservedPod): void {
     const attempt = this.job?.status?.attempts?.find(({ epoch }) => epoch === pod.epoch);
     const isUnderWay = attempt?.stage === 'Creating' || attempt?.stage === 'Released';
-    if (isUnderWay && pod.epoch === this.job?.status?.epoch)
+    const isReplaced = attempt?.replacements?.some(({ podIndex }) => podIndex === pod.podIndex) === true;
+    if (isUnderWay && !isReplaced && pod.epoch === this.job?.status?.epoch)
       this.violations.push(`${pod.name} was deleted, and was wanted`);
   }
 
@@ -947,8 +962,11 @@ export class World implements Member {
       this.#launchers.start(pod);
       return [this.#loaded({ ...pod, nodeName: node, phase: 'Running', running: true }, node)];
     }
-    const isStuck = this.pods.some((one) => one.epoch === pod.epoch && this.#launchers.isReaped(one));
-    return finishes && !isStuck && pod.deletionTimestamp === undefined ? [this.#ended(pod, 0)] : [pod];
+    const isStuck = this.pods.some(
+      (one) => one.epoch === pod.epoch && this.#holdsRanks(one) && this.#launchers.isReaped(one),
+    );
+    const mayFinish = finishes && !isStuck && this.#holdsRanks(pod);
+    return mayFinish && pod.deletionTimestamp === undefined ? [this.#ended(pod, 0)] : [pod];
   }
 
   /** The pod after its launcher has looked at the checkpoint that it is to resume from. */
