@@ -82,8 +82,14 @@ describe('a real GPT', () => {
     expect(undisturbed.get(STEPS) ?? 9).toBeLessThan((undisturbed.get(1) ?? 0) - 0.5);
   });
 
-  it('that loses a rank goes on from its checkpoint in the same pods, charged once, with the curve of the undisturbed run', async () => {
-    const job = await submit(project, 'disturbed', spec());
+  it('that loses a rank goes on from the memory of its pods, charged once, with the curve of the undisturbed run', async () => {
+    const { checkpoint, resources, ...rest } = spec();
+    const memory = { everySteps: 1, sizePerGpu: '64Mi' };
+    const job = await submit(project, 'disturbed', {
+      ...rest,
+      resources: { ...resources, memoryPerGpu: '2Gi' },
+      ...(checkpoint === undefined ? {} : { checkpoint: { ...checkpoint, memory } }),
+    });
     const running = await jobIn(project, job.id, ['Running'], {
       deadlineMs,
       and: ({ checkpoint }) => checkpoint !== null,
@@ -95,13 +101,16 @@ describe('a real GPT', () => {
     expect(done.attempts).toMatchObject([
       { epoch: 1, outcome: 'Succeeded', incarnation: 2, incarnations: [{ reason: 'EngineFailed', charged: true }] },
     ]);
-    expect(done.attempts[0]?.resumedFrom?.step).toBeGreaterThanOrEqual(10);
+    const [{ resumedFrom, memorySave, incarnations = [] } = {}] = done.attempts;
+    expect(resumedFrom?.step).toBeGreaterThanOrEqual(10);
+    // A rank may be killed between a step and its save in memory.
+    const begun = memorySave?.step ?? resumedFrom?.step ?? NaN;
+    expect((incarnations[0]?.lastStep ?? NaN) - begun).toBeLessThanOrEqual(1);
     expect(done.restarts).toEqual({ total: 1, charged: 1 });
     expect(await podsOf(running.uid ?? '')).toEqual(before);
     await expectPhases(job.id, (Date.parse(done.attempts[0]?.firstStep?.at ?? '') - killedMs) / 1000);
     const seen = await curve(job.id);
-    expect([...seen.keys()]).toEqual([...undisturbed.keys()]);
-    expectSameCurve(seen, 1);
+    expect([...seen]).toEqual([...undisturbed]);
   });
 
   it('suspended at tp2 x dp2 and resumed at tp1 x dp2 and at pp2 x dp2 continues its curve', async () => {

@@ -15,17 +15,19 @@ import {
   RESTART_PHASES,
   type RestartPhase,
   type TrainingJob,
+  type TrainingJobSpec,
 } from '@coxswain/api-types';
 import { killRank, loseNodes, startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { gptSpec } from '../support/jobs.ts';
 import { createProject, jobIn, submit, type TestProject } from '../support/project.ts';
 
-const HELP = `npm run recovery:bench [-- rank] [-- preloaded] [-- node] [-- standby] [--rounds N] [--json FILE]
+const HELP = `npm run recovery:bench [-- rank] [-- preloaded] [-- memory] [-- node] [-- standby] [--rounds N] [--json FILE]
 
 Measures on a local cluster how long a job takes from a fault to its next step. Without a name: rank and node.
 
   rank          a rank is killed with SIGKILL
   preloaded     the same, with restartPolicy.preloadPyTorch, once every successor waits; takes turns with rank
+  memory        the same as rank, with checkpoint.memory of every second step; takes turns with it
   node          a node is switched off
   standby       the same, with spec.standby; all faults then meet one island of three nodes
   --rounds N    faults of each kind (default 5)
@@ -40,10 +42,11 @@ const NODE_DECISION_S = 45;
 /** The bar of a lost node with a standby, beyond a killed rank. */
 const STANDBY_BEYOND_RANK_S = 45;
 
-type Fault = 'rank' | 'preloaded' | 'node' | 'standby';
+type Fault = 'rank' | 'preloaded' | 'memory' | 'node' | 'standby';
 /** Of a job of two pods with two ranks each. */
 const SUCCESSORS_WAIT = /Successors of ranks \d-\d have imported PyTorch and wait/;
 const PODS = 2;
+const MEMORY_SAVE_STEPS = 2;
 
 /** Seconds from the fault. */
 interface Recovery {
@@ -57,8 +60,10 @@ interface Recovery {
   /** Of the restart, as the job's goodput has them: from the last step before the fault to the first new one. */
   readonly phases: JobRecovery['phases'];
   readonly total: number;
-  /** The checkpoint of the restart. */
+  /** The step that the restart began from. */
   readonly fromStep: number;
+  /** Steps that were made before the fault and made again. */
+  readonly lostSteps: number;
 }
 
 /** Loss by step, until some steps after the restart. */
@@ -88,7 +93,9 @@ else process.exitCode = await main();
 async function main(): Promise<number> {
   const rounds = Number(values.rounds);
   const named = positionals.length === 0 ? ['rank', 'node'] : positionals;
-  const faults = (['rank', 'preloaded', 'node', 'standby'] as const).filter((fault) => named.includes(fault));
+  const faults = (['rank', 'preloaded', 'memory', 'node', 'standby'] as const).filter((fault) =>
+    named.includes(fault),
+  );
   const island = join(import.meta.dirname, '../support/one-island.yaml');
   const system = await startSystem(faults.includes('standby') ? { fabricFile: island } : {});
   try {
@@ -112,6 +119,7 @@ async function main(): Promise<number> {
         begun: median(measured.map(({ begun }) => begun)),
         firstStep: median(measured.map(({ firstStep }) => firstStep)),
         total: median(measured.map(({ total }) => total)),
+        lostSteps: median(measured.map(({ lostSteps }) => lostSteps)),
         phases: phaseMedians(measured),
         slowestDecision: Math.max(...measured.map(({ decided }) => decided)),
         of: measured,
@@ -166,6 +174,7 @@ async function recovery(
     ...(fault === 'preloaded'
       ? { restartPolicy: { ...spec.restartPolicy, preloadPyTorch: 'WhenPossible' as const } }
       : {}),
+    ...(fault === 'memory' ? withMemorySaves(spec) : {}),
   });
   const isSaved = { and: ({ checkpoint }: { readonly checkpoint: unknown }) => checkpoint !== null };
   await jobIn(project, id, ['Running'], { deadlineMs: DEADLINE_MS, ...isSaved });
@@ -190,7 +199,7 @@ async function recovery(
   );
   const firstStep = since();
   if (fault === 'standby') keepUids(podsBefore, { lost: node, now: await podsOf(system, before) });
-  const { phases, total, resumedFromStep } = await waitFor(
+  const { phases, total, resumedFromStep, lastStep } = await waitFor(
     async () => {
       const { recoveries = [] } = await project.api.goodput({ project: project.name, id });
       const newest = recoveries.at(-1);
@@ -201,7 +210,21 @@ async function recovery(
   const losses = await lossesUntil(project, { id, step: resumedFromStep + COMPARED_STEPS });
   await project.api.deleteJob({ project: project.name, id });
   await jobIn(project, id, ['Deleted'], { deadlineMs: DEADLINE_MS }).catch(() => undefined);
-  return { decided, begun, firstStep, reason: `${reason} (${node})`, phases, total, fromStep: resumedFromStep, losses };
+  const lostSteps = Math.max(0, (lastStep ?? resumedFromStep) - resumedFromStep);
+  const restart = { phases, total, fromStep: resumedFromStep, lostSteps };
+  return { decided, begun, firstStep, reason: `${reason} (${node})`, ...restart, losses };
+}
+
+/** State of a rank of this model: 3 MB. */
+function withMemorySaves({
+  checkpoint,
+  resources,
+}: Pick<TrainingJobSpec, 'checkpoint' | 'resources'>): Pick<TrainingJobSpec, 'checkpoint' | 'resources'> {
+  if (checkpoint === undefined) throw new Error('the job keeps no checkpoints');
+  return {
+    checkpoint: { ...checkpoint, memory: { everySteps: MEMORY_SAVE_STEPS, sizePerGpu: '64Mi' } },
+    resources: { ...resources, memoryPerGpu: '2Gi' },
+  };
 }
 
 /** Throws if another pod than that of the lost node was replaced. */

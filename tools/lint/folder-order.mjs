@@ -94,8 +94,9 @@ export const FOLDER_ORDER = {
     'checkpoints',
     // the ranks of one incarnation
     'gang',
-    // processes that wait to be ranks of the next one
+    // processes that wait to be ranks of the next one, and saves for them in the memory of the pod
     'successors',
+    'memory-saves',
     'engine',
     'hook',
     'facts',

@@ -340,6 +340,8 @@ class Attempt(TypedDict):
     """The first reported step, and its time. Absent: none yet, or recorded by an earlier release."""
     lastStepAt: NotRequired[str]
     """When the operator received the newest step, or wrote progress last; recorded with the end."""
+    memorySave: NotRequired[MemorySave]
+    """Save in the memory of the pods that it started from, newer than the checkpoint of resumedFrom. Absent: none."""
     clock: NotRequired[RunClock]
     """Marks that launchers and hooks reported, recorded with the first step, with progress and with a failure. Absent: none was reported, or recorded by an earlier release."""
     judgement: NotRequired[FailureJudgement]
@@ -831,6 +833,8 @@ class CheckpointSpec(TypedDict):
     """Steps between two saves."""
     interval: NotRequired[Literal["Steps", "Auto"]]
     """Steps (default): save after every everySteps steps. Auto: each attempt after the first saves at the interval that loses the least time, from the measured save times and failure rate of this job; everySteps applies until a save was measured."""
+    memory: NotRequired[MemorySaves]
+    """Saves in the memory of the pods, beside the checkpoints. If a rank fails and every pod lives, the ranks restart from the newest one that all of them have. They are lost with their pods, are no Checkpoints, and need an engine that writes them: reference. Absent: none."""
     retention: NotRequired[CheckpointRetention]
     """Which saves stay. It can change at any time, unlike the other fields. Absent: the value of the runtime; if that is absent too, every save stays."""
 
@@ -846,6 +850,8 @@ class CheckpointSpecInput(TypedDict):
     """Steps between two saves."""
     interval: NotRequired[Literal["Steps", "Auto"]]
     """Steps (default): save after every everySteps steps. Auto: each attempt after the first saves at the interval that loses the least time, from the measured save times and failure rate of this job; everySteps applies until a save was measured."""
+    memory: NotRequired[MemorySavesInput]
+    """Saves in the memory of the pods, beside the checkpoints. If a rank fails and every pod lives, the ranks restart from the newest one that all of them have. They are lost with their pods, are no Checkpoints, and need an engine that writes them: reference. Absent: none."""
     retention: NotRequired[CheckpointRetentionInput]
     """Which saves stay. It can change at any time, unlike the other fields. Absent: the value of the runtime; if that is absent too, every save stays."""
 
@@ -1154,6 +1160,8 @@ class EndedIncarnation(TypedDict):
     """The first reported step, and its time. Absent: none yet, or recorded by an earlier release."""
     lastStepAt: NotRequired[str]
     """When the operator received the newest step, or wrote progress last; recorded with the end."""
+    memorySave: NotRequired[MemorySave]
+    """Save in the memory of the pods that it started from, newer than the checkpoint of resumedFrom. Absent: none."""
     clock: NotRequired[RunClock]
     """Marks that launchers and hooks reported, recorded with the first step, with progress and with a failure. Absent: none was reported, or recorded by an earlier release."""
     resumedFrom: NotRequired[EndedIncarnationResumedFrom]
@@ -2541,6 +2549,27 @@ class MemoryPolicyRecompute(TypedDict):
     """Of full: layers per unit (uniform) or per chunk (block)."""
     budget: NotRequired[float]
     """Of budget: share of activations that may be kept."""
+
+
+class MemorySave(TypedDict):
+    incarnation: int
+    """Incarnation that saved it."""
+    step: int
+    """Its step."""
+
+
+class MemorySaves(TypedDict):
+    everySteps: int
+    """Steps between two saves in memory. Each save stops the ranks while they copy their state."""
+    sizePerGpu: str
+    """Largest size of one save of one rank. Coxswain adds twice as much to the memory that pods request, because each rank keeps two. A rank whose state is larger saves no memory copy and says so in its log."""
+
+
+class MemorySavesInput(TypedDict):
+    everySteps: int
+    """Steps between two saves in memory. Each save stops the ranks while they copy their state."""
+    sizePerGpu: str
+    """Largest size of one save of one rank. Coxswain adds twice as much to the memory that pods request, because each rank keeps two. A rank whose state is larger saves no memory copy and says so in its log."""
 
 
 class ModelShape(TypedDict):

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +31,7 @@ from coxswain_reference.manifest import (
 )
 from coxswain_reference.optimizer import OwnedShard, ShardedAdamW
 from coxswain_reference.parallel.groups import COLLECTIVE_TIMEOUT
+from coxswain_reference.progress import Progress
 from coxswain_reference.saved_metadata import read_metadata
 from coxswain_reference.settings import Settings
 from coxswain_reference.shards import without_padding
@@ -40,18 +40,6 @@ if TYPE_CHECKING:
     from torch.distributed.checkpoint.metadata import Metadata
 
 _PREFIXES = {'master': 'model', 'exp_avg': 'optimizer.exp_avg', 'exp_avg_sq': 'optimizer.exp_avg_sq'}
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far the training is. The seed is the whole state of the random numbers: nothing draws any after the start."""
-
-    step: int
-    samples: int
-    seed: int
-
-    def to_tensors(self) -> dict[str, torch.Tensor]:
-        return {f'training.{name}': torch.tensor(value) for name, value in vars(self).items()}
 
 
 class CheckpointWriter:

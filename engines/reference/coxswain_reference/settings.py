@@ -75,8 +75,18 @@ class Process:
 
 
 @dataclass(frozen=True)
+class MemorySettings:
+    """Saves in the memory of the pod. `resume`: name of the one to begin from; None: the checkpoint."""
+
+    directory: Path
+    every: int
+    most_bytes: int
+    resume: str | None
+
+
+@dataclass(frozen=True)
 class Settings:
-    """Everything that one rank needs to know. `save_every` 0 saves at the end only.
+    """Everything that one rank needs to know. `save_every` 0 saves at the end only. `memory` None: no saves in memory.
 
     `reads_by_plan` False: PyTorch's own reader reads checkpoints.
     """
@@ -89,6 +99,7 @@ class Settings:
     save_dir: Path
     save_every: int
     resume_from: Path | None
+    memory: MemorySettings | None
     reads_by_plan: bool
     step_delay_ms: float
     step_delay_until: Path | None
@@ -128,6 +139,7 @@ def read_settings(arguments: Sequence[str], environment: Mapping[str, str]) -> S
         save_dir=flags.save_dir,
         save_every=flags.save_every,
         resume_from=flags.resume_from,
+        memory=_memory(environment),
         reads_by_plan=environment.get('COXSWAIN_CHECKPOINT_READER') != 'pytorch',
         step_delay_ms=flags.step_delay_ms,
         step_delay_until=flags.step_delay_until,
@@ -233,6 +245,16 @@ def _process(environment: Mapping[str, str]) -> Process:
         epoch=int(epoch) if epoch.isdigit() else None,
         incarnation=int(incarnation) if incarnation.isdigit() else 1,
     )
+
+
+def _memory(environment: Mapping[str, str]) -> MemorySettings | None:
+    directory = environment.get('COXSWAIN_MEMORY_DIR')
+    if not directory:
+        return None
+    every, most_bytes = _whole(environment, 'COXSWAIN_MEMORY_SAVE_EVERY'), _whole(environment, 'COXSWAIN_MEMORY_SAVE_BYTES')
+    if every < 1:
+        raise WrongRequest('COXSWAIN_MEMORY_SAVE_EVERY 0 is below 1, the least allowed.')
+    return MemorySettings(Path(directory), every, most_bytes, environment.get('COXSWAIN_MEMORY_RESUME') or None)
 
 
 def _whole(environment: Mapping[str, str], name: str) -> int:

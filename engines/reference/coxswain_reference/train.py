@@ -11,7 +11,7 @@ from coxswain_agent import Reporter
 from coxswain_reference.errors import EXIT_FINISHED, EXIT_STOPPED, EXIT_TRACEBACK, CheckpointRefused, EngineError, WrongRequest
 from coxswain_reference.faults import fault_from_environment
 from coxswain_reference.gathered_errors import let_errors_travel
-from coxswain_reference.manifest import check_model, check_sizes, read_manifest
+from coxswain_reference.manifest import Manifest, check_model, check_sizes, read_manifest
 from coxswain_reference.needs import check_torch
 from coxswain_reference.settings import Settings, read_settings
 from coxswain_reference.stop import StopRequest
@@ -42,10 +42,8 @@ def _train(reporter: Reporter, stop: StopRequest) -> int:
     fault = fault_from_environment(os.environ)
     _check_save_directory(settings)
     manifest = None
-    if settings.resume_from is not None:
-        manifest = read_manifest(settings.resume_from)
-        check_model(manifest, settings.model)
-        check_sizes(settings.resume_from, manifest)
+    if settings.memory is None or settings.memory.resume is None:
+        manifest = _read_manifest(settings)
 
     import torch  # takes seconds, so only after everything that can be refused without it
 
@@ -54,9 +52,20 @@ def _train(reporter: Reporter, stop: StopRequest) -> int:
     from coxswain_reference.trainer import Trainer
 
     trainer = Trainer(settings, reporter, stop, fault)
-    if manifest is not None:
-        trainer.resume(manifest)
+    if not trainer.resume_from_memory():
+        manifest = manifest or _read_manifest(settings)
+        if manifest is not None:
+            trainer.resume(manifest)
     return EXIT_FINISHED if trainer.run() else EXIT_STOPPED
+
+
+def _read_manifest(settings: Settings) -> Manifest | None:
+    if settings.resume_from is None:
+        return None
+    manifest = read_manifest(settings.resume_from)
+    check_model(manifest, settings.model)
+    check_sizes(settings.resume_from, manifest)
+    return manifest
 
 
 def _check_save_directory(settings: Settings) -> None:

@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 import torch
 from coxswain_agent import Reporter, StepTimer
 
-from coxswain_reference.checkpoint import CheckpointWriter, Progress, load, verify_together
+from coxswain_reference.checkpoint import CheckpointWriter, load, verify_together
 from coxswain_reference.data import ByteSamples, samples_of
 from coxswain_reference.faults import Fault
 from coxswain_reference.manifest import Manifest
+from coxswain_reference.memory_saves import MemorySaves
 from coxswain_reference.model import GptStage, initialise
 from coxswain_reference.optimizer import ShardedAdamW
 from coxswain_reference.parallel.groups import Groups, device_of, join
 from coxswain_reference.parallel.pipeline import Activations, MicroBatch, Pipeline
+from coxswain_reference.progress import Progress
 from coxswain_reference.schedule import learning_rate
 from coxswain_reference.settings import Settings
 from coxswain_reference.stop import StopRequest
@@ -57,6 +59,7 @@ class Trainer:
         self._pipeline = self._build_pipeline()
         self._samples = ByteSamples(settings.data, settings.model.sequence_length, settings.training.seed)
         self._writer = CheckpointWriter(settings, reporter)
+        self._memory = None if settings.memory is None else MemorySaves(settings, settings.memory)
         self._progress = Progress(step=0, samples=0, seed=settings.training.seed)
 
     def resume(self, manifest: Manifest) -> None:
@@ -76,6 +79,17 @@ class Trainer:
         self._reporter.resumed(saved.step)
         self._say(f'resumed after step {saved.step} from {directory}')
 
+    def resume_from_memory(self) -> bool:
+        """Takes up the state that these ranks saved in memory. Whether all ranks could; else none has taken up anything."""
+        saved = None if self._memory is None else self._memory.restore(self._optimizer, self._writer.group)
+        if saved is None:
+            return False
+        self._optimizer.share_weights()
+        self._progress = saved
+        self._reporter.resumed(saved.step)
+        self._say(f'resumed after step {saved.step} from memory')
+        return True
+
     def run(self) -> bool:
         """Trains to the last step, or until asked to stop. Whether the training is finished; the state is saved."""
         steps = self._settings.training.steps
@@ -85,6 +99,8 @@ class Trainer:
         while self._progress.step < steps:
             result = self._step()
             self._writer.check()
+            if self._memory is not None and self._memory.is_due(self._progress.step):
+                self._memory.save(self._optimizer, self._progress)
             self._wait_on_purpose()
             if result.stop_asked:
                 break

@@ -8,6 +8,7 @@ import { CheckpointFaultOnNode, MAX_FAULTS_OF_ATTEMPT } from './checkpoint-fault
 import { FailureJudgement } from './failure-record.ts';
 import { ForClaim } from './job-claim.ts';
 import { FailureOrigin, MAX_CAUSE_LINE_CHARACTERS, MAX_CAUSE_LINES } from './job-failure.ts';
+import { MemorySave } from './memory-saves.ts';
 import { AttemptPreflight, Fingerprint } from './preflight.ts';
 import { AttemptTrained } from './trained-facts.ts';
 import { RunClock } from './run-clock.ts';
@@ -128,10 +129,18 @@ const runMarks = {
   lastStepAt: timestamp
     .optional()
     .describe('When the operator received the newest step, or wrote progress last; recorded with the end.'),
+  memorySave: MemorySave.optional().describe(
+    'Save in the memory of the pods that it started from, newer than the checkpoint of resumedFrom. Absent: none.',
+  ),
   clock: RunClock.optional().describe(
     'Marks that launchers and hooks reported, recorded with the first step, with progress and with a failure. Absent: none was reported, or recorded by an earlier release.',
   ),
 };
+
+/** The step after which a run began: that of its save in memory, else that of its checkpoint; 0: from scratch. */
+export function startStepOf({ memorySave, resumedFrom }: Pick<EndedIncarnation, 'memorySave' | 'resumedFrom'>): number {
+  return memorySave?.step ?? resumedFrom?.step ?? 0;
+}
 
 /** An incarnation that failed and was followed by another one in the same pods. */
 export const EndedIncarnation = z

@@ -8,7 +8,7 @@ import { ModelSpec } from './model-spec.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { EXAMPLE_RENDERING } from './request-examples.ts';
 import { specSizeProblem } from './spec-size.ts';
-import { CheckpointSpec } from './training-job-spec.ts';
+import { CheckpointSpec } from './checkpoint-spec.ts';
 import { TrainingSpec } from './training-spec.ts';
 
 /** As much of a job as somebody has who asks what a layout becomes; the rest is assumed, and what was assumed is answered. */

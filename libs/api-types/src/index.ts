@@ -67,7 +67,17 @@ export {
   MAX_STANDBYS,
   nameOfRun,
   MAX_HELD_CHANGES,
+  startStepOf,
 } from './attempt.ts';
+export {
+  hostMemoryPerGpu,
+  type MemorySave,
+  memorySaveBounds,
+  MemorySaveBounds,
+  memorySaveBytesPerGpu,
+  memorySaveOf,
+  nameOfMemorySave,
+} from './memory-saves.ts';
 export { MAX_SAVE_STOPS, PodMarks, RUN_MARKS, RunClock, type RunMark, type SaveStop } from './run-clock.ts';
 export { formatRecommendedSaves, formatRestart, type JobSaveStop, type RecommendedSaves } from './goodput.ts';
 export { type AttemptRestore, describeRestore, MAX_NOT_KEPT, MAX_NOT_KEPT_CHARACTERS } from './attempt-restore.ts';
@@ -320,6 +330,7 @@ export {
   LISTENS_TO_BACKGROUND_SAVES,
   LISTENS_TO_BROKEN_SAVES,
   LISTENS_TO_MARKS,
+  LISTENS_TO_MEMORY_SAVES,
   LISTENS_TO_PROGRESS,
   LISTENS_TO_NOT_FINITE,
   LISTENS_TO_STOP,

@@ -118,6 +118,7 @@ describe('in the container of a trainer', () => {
     ['engineRun', 'COXSWAIN_ENGINE_RUN'],
     ['preflightTimeoutSeconds', 'COXSWAIN_PREFLIGHT_TIMEOUT_SECONDS'],
     ['preloadPyTorch', 'COXSWAIN_PRELOAD_PYTORCH'],
+    ['memorySaves', 'COXSWAIN_MEMORY_SAVES'],
   ])('the launcher reads %s from %s', (what, variable) => {
     expect(POD_ENV[what]).toBe(variable);
   });
@@ -129,6 +130,10 @@ describe('in the container of a trainer', () => {
     ['resumeManifestSha256', 'COXSWAIN_RESUME_MANIFEST_SHA256'],
     ['resumeRoot', 'COXSWAIN_RESUME_ROOT'],
     ['resumeStep', 'COXSWAIN_RESUME_STEP'],
+    ['memoryDirectory', 'COXSWAIN_MEMORY_DIR'],
+    ['memorySaveEverySteps', 'COXSWAIN_MEMORY_SAVE_EVERY'],
+    ['memorySaveBytes', 'COXSWAIN_MEMORY_SAVE_BYTES'],
+    ['memoryResume', 'COXSWAIN_MEMORY_RESUME'],
     ['engineFiles', 'COXSWAIN_ENGINE_FILES'],
   ])('a rank reads %s from %s, which is documented', (what, variable) => {
     expect(RANK_ENV[what]).toBe(variable);

@@ -159,6 +159,8 @@ export const POD_ENV = {
   preflightTimeoutSeconds: 'COXSWAIN_PREFLIGHT_TIMEOUT_SECONDS',
   /** `restartPolicy.preloadPyTorch` of the job. Absent: Never. */
   preloadPyTorch: 'COXSWAIN_PRELOAD_PYTORCH',
+  /** Which saves its ranks keep in memory: `MemorySaveBounds` as JSON. Absent: none. */
+  memorySaves: 'COXSWAIN_MEMORY_SAVES',
   /** What a worker that converts a save is to do: `ConversionOrder` as JSON. Only in its pod. */
   conversion: 'COXSWAIN_CONVERSION',
 } as const;
@@ -175,6 +177,12 @@ export const RANK_ENV = {
   /** Parent directory of the checkpoint, for engines that number their own checkpoints, and the step of the checkpoint. */
   resumeRoot: 'COXSWAIN_RESUME_ROOT',
   resumeStep: 'COXSWAIN_RESUME_STEP',
+  /** Directory for saves in the memory of the pod, which outlives the ranks; absent: the job keeps none. Then steps between two, and most bytes of one. */
+  memoryDirectory: 'COXSWAIN_MEMORY_DIR',
+  memorySaveEverySteps: 'COXSWAIN_MEMORY_SAVE_EVERY',
+  memorySaveBytes: 'COXSWAIN_MEMORY_SAVE_BYTES',
+  /** Name of the save in memory to resume from, below the folder of each rank; absent: `resumeFrom`. */
+  memoryResume: 'COXSWAIN_MEMORY_RESUME',
   /** Directory that holds the files which were rendered for the engine. */
   engineFiles: 'COXSWAIN_ENGINE_FILES',
 } as const;

@@ -21,6 +21,11 @@ export const LAUNCHER_RANK_ENV = {
   [RANK_ENV.resumeManifestSha256]: 'SHA-256 of its manifest.',
   [RANK_ENV.resumeRoot]: 'Directory above the checkpoint to begin from.',
   [RANK_ENV.resumeStep]: 'Step of the checkpoint to begin from.',
+  [RANK_ENV.memoryDirectory]:
+    'Directory in the memory of the pod. A rank saves `rank-RANK/INCARNATION-STEP` there, renamed to that name when it is complete. Absent: the job keeps no saves in memory.',
+  [RANK_ENV.memorySaveEverySteps]: 'Steps between two saves in memory. Absent: none.',
+  [RANK_ENV.memorySaveBytes]: 'Most bytes of one save in memory. Absent: none.',
+  [RANK_ENV.memoryResume]: '`INCARNATION-STEP` of the save in memory to begin from. Absent: the checkpoint.',
   [RANK_ENV.engineFiles]:
     'Directory of the files that were rendered for the engine, last on PYTHONPATH. Absent: there are none.',
   COXSWAIN_REPORT_SOCKET: 'Unix socket that takes facts, as JSON lines.',

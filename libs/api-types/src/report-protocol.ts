@@ -6,6 +6,7 @@ import { CheckpointContents, CheckpointVerification } from './checkpoint-content
 import { CheckpointFault } from './checkpoint-fault.ts';
 import { SavedProgress } from './checkpoint-progress.ts';
 import { EXIT_CODES, type ExitKind } from './exit-codes.ts';
+import { MemorySave } from './memory-saves.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { PreflightReport } from './preflight.ts';
 import { RANK_RANGES } from './rank-ranges.ts';
@@ -162,6 +163,8 @@ export const RankAssignment = z.strictObject({
         .optional(),
     })
     .optional(),
+  /** Save in the memory of the pods, newer than `resume`. Only for a launcher that reported it. Absent: begin from `resume`. */
+  memorySave: MemorySave.optional(),
   /**
    * wait: if a rank fails and a restart in the same pods can help, the launcher ends the other ranks, reports `reaped` and waits for another
    * assignment. Absent: the launcher ends with its ranks.
@@ -240,6 +243,8 @@ export const LISTENS_TO_BACKGROUND_SAVES = 'backgroundSaves';
 export const LISTENS_TO_BROKEN_SAVES = 'brokenSaves';
 /** The same of `marks` of a heartbeat and of `reaped`. */
 export const LISTENS_TO_MARKS = 'marks';
+/** The same of `memorySaves` of `reaped`. */
+export const LISTENS_TO_MEMORY_SAVES = 'memorySaves';
 /** All of them, as this release's operator announces them. */
 export const LISTENED_PARTS = [
   LISTENS_TO_WATERMARKS,
@@ -252,7 +257,10 @@ export const LISTENED_PARTS = [
   LISTENS_TO_BACKGROUND_SAVES,
   LISTENS_TO_BROKEN_SAVES,
   LISTENS_TO_MARKS,
+  LISTENS_TO_MEMORY_SAVES,
 ] as const;
+/** Of one pod; each rank keeps fewer. */
+const MAX_MEMORY_SAVES = 8;
 /** Of the ranks of one pod. */
 export const MAX_GROUPS_PER_HEARTBEAT = 256;
 
@@ -334,6 +342,8 @@ export const LauncherMessage = z.discriminatedUnion('kind', [
     cause: TerminationCause.optional(),
     /** Only for an operator that reads them. */
     marks: PodMarks.optional(),
+    /** Saves in memory that every rank of the pod has. Absent: none. Only for an operator that reads them. */
+    memorySaves: z.array(MemorySave).max(MAX_MEMORY_SAVES).optional(),
   }),
   z.strictObject({ ...envelope, kind: z.literal('ended'), cause: TerminationCause }),
 ]);

@@ -108,6 +108,13 @@ describe('a job spec is rejected', () => {
       { ...JOB, engine: { ...COMMAND, image: 'i' }, checkpoint: undefined, resumeFrom: { from: 'scratch' } },
       ['resumeFrom: resumeFrom needs checkpoint: a job without checkpoints always starts from scratch'],
     ],
+    [
+      'with saves in memory that no limit counts',
+      withField(JOB, 'checkpoint.memory', { everySteps: 10, sizePerGpu: '1Gi' }),
+      [
+        'checkpoint.memory: checkpoint.memory needs resources.memoryPerGpu: its saves are added to the memory that the pods request',
+      ],
+    ],
   ])('%s', (_sentence, spec, want) => {
     expect(refusals(TrainingJobSpec, spec)).toEqual(want);
   });

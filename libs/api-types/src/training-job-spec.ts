@@ -2,61 +2,20 @@
 import { MAX_WORLD_SIZE, ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { cel, type CelRule } from './cel.ts';
-import { CheckpointBucket, isOneLocation, ONE_LOCATION } from './checkpoint-location.ts';
+import { CheckpointSpec } from './checkpoint-spec.ts';
 import { CODE_DESCRIPTION, CodeSpec } from './code-spec.ts';
 import { DataSpec, InitialWeights } from './data-spec.ts';
 import { EngineSpec } from './engine-spec.ts';
 import { FailurePolicy } from './failure-policy.ts';
-import { CpuQuantity, MemoryQuantity, ObjectName, PriorityClassName, RelativePath } from './field-names.ts';
+import { CpuQuantity, MemoryQuantity, PriorityClassName } from './field-names.ts';
 import { ModelSpec } from './model-spec.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { PreflightSpec } from './preflight.ts';
 import { ResumeFrom } from './resume-from.ts';
-import { CheckpointRetention } from './retention-policy.ts';
 import { ScratchSpec } from './scratch-spec.ts';
 import { refuseStandbys, Standby, STANDBY_RULES } from './standby-spec.ts';
 import { RuntimeRef } from './training-runtime.ts';
 import { MAX_STEPS, stepsOf, TrainingSpec } from './training-spec.ts';
-
-const NO_RETENTION_IN_BUCKETS =
-  'a policy deletes checkpoints in a claim only; leave it out, and use a lifecycle rule of the bucket or "coxswain checkpoint prune"';
-
-/** Where and how often a job saves. */
-export const CheckpointSpec = z
-  .strictObject({
-    claimName: ObjectName.optional().describe(
-      'PersistentVolumeClaim that every node can mount. Exactly one of claimName and bucket is given.',
-    ),
-    bucket: CheckpointBucket.optional().describe(
-      'Bucket of an S3-compatible store instead of a claim. The engine saves to a disk of the node, and the launcher uploads each save.',
-    ),
-    path: RelativePath.default('').describe(
-      'Directory inside the claim, or below the prefix of the bucket; each attempt saves into its own directory below it.',
-    ),
-    everySteps: z.int().min(1).max(1_000_000_000).default(100).describe('Steps between two saves.'),
-    interval: z
-      .enum(['Steps', 'Auto'])
-      .optional()
-      .describe(
-        'Steps (default): save after every everySteps steps. Auto: each attempt after the first saves at the interval that loses the least time, from the measured save times and failure rate of this job; everySteps applies until a save was measured.',
-      ),
-    retention: CheckpointRetention.optional().describe(
-      'Which saves stay. It can change at any time, unlike the other fields. Absent: the value of the runtime; if that is absent too, every save stays.',
-    ),
-  })
-  .meta({
-    id: 'CheckpointSpec',
-    ...cel(
-      { rule: 'has(self.claimName) != has(self.bucket)', message: ONE_LOCATION, fieldPath: '.claimName' },
-      { rule: '!has(self.bucket) || !has(self.retention)', message: NO_RETENTION_IN_BUCKETS, fieldPath: '.retention' },
-    ),
-  })
-  .refine(isOneLocation, { path: ['claimName'], message: ONE_LOCATION })
-  .refine(({ bucket, retention }) => bucket === undefined || retention === undefined, {
-    path: ['retention'],
-    message: NO_RETENTION_IN_BUCKETS,
-  });
-export type CheckpointSpec = z.infer<typeof CheckpointSpec>;
 
 /** What each pod of a gang requests, and whether a gang may span islands. */
 export const ResourcesSpec = z
@@ -145,6 +104,8 @@ const immutableBut = (field: string, shape: object, changeable: readonly string[
 };
 
 const LAYOUT_OR_GPUS = 'give either layout, or gpus without a layout to let the planner choose one';
+const MEMORY_SAVES_NEED_A_LIMIT =
+  'checkpoint.memory needs resources.memoryPerGpu: its saves are added to the memory that the pods request';
 const RESUME_NEEDS_CHECKPOINTS = 'resumeFrom needs checkpoint: a job without checkpoints always starts from scratch';
 const NO_IMAGE = 'engine.image is required unless the job names a runtime, which may provide one';
 const LEAST_NEEDS_MOST = 'minGpus needs gpus and cannot be larger; give gpus, or leave minGpus out';
@@ -337,6 +298,11 @@ export const TrainingJobSpec = z
         fieldPath: '.engine',
       },
       {
+        rule: '!has(self.checkpoint) || !has(self.checkpoint.memory) || (has(self.resources) && has(self.resources.memoryPerGpu))',
+        message: MEMORY_SAVES_NEED_A_LIMIT,
+        fieldPath: '.checkpoint.memory',
+      },
+      {
         rule: '!has(self.resumeFrom) || has(self.checkpoint)',
         message: RESUME_NEEDS_CHECKPOINTS,
         fieldPath: '.resumeFrom',
@@ -391,6 +357,10 @@ export const TrainingJobSpec = z
       ![...env, ...secretEnv].some(({ name }) => NETWORK_VARIABLES.includes(name)),
     { path: ['engine'], message: SOCKETS_ARE_TOLD },
   )
+  .refine(({ checkpoint, resources }) => checkpoint?.memory === undefined || resources.memoryPerGpu !== undefined, {
+    path: ['checkpoint', 'memory'],
+    message: MEMORY_SAVES_NEED_A_LIMIT,
+  })
   .refine((spec) => spec.resumeFrom === undefined || spec.checkpoint !== undefined, {
     path: ['resumeFrom'],
     message: RESUME_NEEDS_CHECKPOINTS,

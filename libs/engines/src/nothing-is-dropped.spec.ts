@@ -19,6 +19,9 @@ const OF_PODS = new Set([
   'checkpoint.retention.whenJobIsDeleted',
   // Answered by the operator, with another everySteps.
   'checkpoint.interval',
+  // Launchers say it to ranks, and engines that do not read it refuse it.
+  'checkpoint.memory.everySteps',
+  'checkpoint.memory.sizePerGpu',
 ]);
 
 type Words = Readonly<Record<string, readonly unknown[]>>;

@@ -281,6 +281,28 @@ describe('what a pod could not be told', () => {
   });
 });
 
+describe('saves in memory', () => {
+  const checkpoint = { claimName: 'checkpoints', memory: { everySteps: 10, sizePerGpu: '1Gi' } };
+  const resources = { memoryPerGpu: '8Gi' };
+
+  it('are refused for an engine that does not write them, before a gang is placed', () => {
+    expect(renderEngine(aJobSpec({ engine: commandEngine, checkpoint, resources }))).toMatchObject({
+      kind: 'refused',
+      rule: 'engine-saves-in-memory',
+      field: 'checkpoint.memory',
+      why: 'engine "command" does not save in the memory of its pods; reference does',
+    });
+  });
+
+  it('are told the reference engine by the launcher, and by no argument', () => {
+    const { memory: _, ...without } = checkpoint;
+    const engine = { name: 'reference', image: 'engine' } as const;
+    expect(renderEngine(aJobSpec({ engine, checkpoint, resources }))).toEqual(
+      renderEngine(aJobSpec({ engine, checkpoint: without, resources })),
+    );
+  });
+});
+
 describe('a text that no program can be given', () => {
   it.each<[string, Partial<TrainingJobSpecInput>, string]>([
     ['a NUL in an argument', { engine: { ...commandEngine, args: ['a', 'b\0c'] } }, 'engine.args.1'],

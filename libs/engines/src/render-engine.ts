@@ -37,7 +37,7 @@ const MAX_ARGUMENT_BYTES = 131_071;
  * is refused, never dropped.
  */
 export function renderEngine(spec: EffectiveSpec, context: RenderContext = {}): Rendering {
-  const unfit = textRefusal(spec);
+  const unfit = textRefusal(spec) ?? memorySavesRefusal(spec);
   if (unfit !== undefined) return refused(unfit);
   const read = readOptions(spec);
   const mixed = packingRefusal(read.spec);
@@ -54,6 +54,19 @@ export function renderEngine(spec: EffectiveSpec, context: RenderContext = {}): 
     ...tokensOfStep(spec),
   };
   return tooLong(complete) ?? complete;
+}
+
+/** Engines that save in the memory of their pods as `RANK_ENV` describes. */
+const SAVE_IN_MEMORY: readonly TrainingJobSpec['engine']['name'][] = ['reference'];
+
+function memorySavesRefusal({ engine, checkpoint }: EffectiveSpec): EngineRefusal | undefined {
+  if (checkpoint?.memory === undefined || SAVE_IN_MEMORY.includes(engine.name)) return undefined;
+  return {
+    rule: 'engine-saves-in-memory',
+    field: 'checkpoint.memory',
+    why: `engine "${engine.name}" does not save in the memory of its pods; ${SAVE_IN_MEMORY.join(', ')} does`,
+    fallback: 'leave checkpoint.memory out, and save more often (checkpoint.everySteps)',
+  };
 }
 
 /** Contradicting options are reported before what the adapter refuses of a job without them. */

@@ -89,6 +89,41 @@ describe('what was recorded of a job', () => {
       { initialisation: 80, productive: 400, infrastructureRecovery: 80 },
     ],
     [
+      'ranks that began from a save in the memory of their pods: few steps are trained again',
+      [
+        {
+          ...trained,
+          incarnation: 2,
+          resumedFrom: { checkpoint: 'c', step: 1 },
+          memorySave: { incarnation: 1, step: 81 },
+          runningAt: at(140),
+          restoredAt: at(142),
+          firstStep: { step: 82, at: at(145) },
+          incarnations: [
+            {
+              incarnation: 1,
+              runningAt: at(20),
+              firstStep: { step: 1, at: at(30) },
+              lastStepAt: at(130),
+              lastStep: 101,
+              endedAt: at(135),
+              reason: 'EngineFailed',
+              judgement: { rule: 'default', action: 'Restart', class: 'GpuLost', blame: 'node' },
+              charged: true,
+            },
+          ],
+        },
+      ],
+      { progress: { step: 137, reportedAt: at(200) } },
+      {
+        initialisation: 4 * (20 + 3),
+        checkpointRestore: 4 * 2,
+        productive: 4 * (80 + 55),
+        wastedProgress: 4 * 20,
+        infrastructureRecovery: 4 * (5 + 5),
+      },
+    ],
+    [
       'ranks that were started again in their pods, from the step that they saved',
       [
         {

@@ -4,6 +4,7 @@ import {
   type EndedIncarnation,
   RUN_MARKS,
   type RunClock,
+  startStepOf,
   type TrainingJobStatus,
 } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
@@ -161,7 +162,7 @@ function slowOf(run: RecordedRun, epoch: number, { stepMsByEpoch, stepCosts }: R
 
 type RecordedRun = Pick<
   EndedIncarnation,
-  'runningAt' | 'restoredAt' | 'clock' | 'firstStep' | 'lastStep' | 'lastStepAt' | 'resumedFrom'
+  'runningAt' | 'restoredAt' | 'clock' | 'firstStep' | 'lastStep' | 'lastStepAt' | 'resumedFrom' | 'memorySave'
 > & { readonly incarnation?: number | undefined };
 
 function marksOf(
@@ -176,7 +177,7 @@ function marksOf(
     lastStepMs: momentOf(run.lastStepAt),
     firstStep: run.firstStep?.step,
     lastStep: run.lastStep,
-    resumedFromStep: run.resumedFrom?.step ?? 0,
+    resumedFromStep: startStepOf(run),
   };
 }
 

@@ -31,7 +31,6 @@ export type {
   NodeCensus,
   NodeState,
   ObservedExit,
-  ObservedLauncher,
   ObservedNodeRequest,
   ObservedNodeSearch,
   ObservedPlanning,
@@ -43,6 +42,7 @@ export type {
   Verdict,
   RuntimeAnswer,
 } from './observation/observed.ts';
+export type { ObservedLauncher } from './observation/observed-launcher.ts';
 export type { ObservedMarks } from './observation/observed-marks.ts';
 export type { Hearing } from './observation/hearing.ts';
 export type { Answer, Call, FailureCause } from './perform/calls.ts';

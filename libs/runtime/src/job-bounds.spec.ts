@@ -135,6 +135,15 @@ describe('a runtime', () => {
       { resources: { memoryPerGpu: '65Gi' } },
       /^resources\.memoryPerGpu 65Gi is more than the 64Gi that/,
     ],
+    [
+      'with more memory, because it keeps saves in memory',
+      jobs({ maxMemoryPerGpu: '64Gi' }),
+      {
+        resources: { memoryPerGpu: '60Gi' },
+        checkpoint: { claimName: 'checkpoints', memory: { everySteps: 10, sizePerGpu: '3Gi' } },
+      },
+      /^resources\.memoryPerGpu 67584Mi with checkpoint\.memory is more than the 64Gi that/,
+    ],
   ])('refuses a job %s', (_what, runtime, job, sentence) => {
     expect(refusalOf(runtime, job)).toMatch(sentence);
   });

@@ -2,6 +2,7 @@
 import {
   CONTAINERS,
   gpuCount,
+  hostMemoryPerGpu,
   type JobBounds,
   runtimeName,
   type RuntimeSnapshot,
@@ -145,14 +146,15 @@ function overBound(
 ): string | undefined {
   const most = requirements.bounds?.[bound];
   if (most === undefined) return undefined;
-  const given = spec.resources[field];
+  const given = field === 'memoryPerGpu' ? hostMemoryPerGpu(spec) : spec.resources[field];
   if (given === undefined) {
     const { limits } = record(templateParts(runtime.template).trainer['resources']);
     if (record(limits)[kind] !== undefined) return undefined;
     return `resources.${field} is not given, and ${name} allows ${most} at most; request ${most} or less`;
   }
   if ((quantityOf(given) ?? 0) <= (quantityOf(most) ?? 0)) return undefined;
-  return `resources.${field} ${given} is more than the ${most} that ${name} allows; ask for ${most} at most`;
+  const saves = given === spec.resources[field] ? '' : ' with checkpoint.memory';
+  return `resources.${field} ${given}${saves} is more than the ${most} that ${name} allows; ask for ${most} at most`;
 }
 
 function variablesOf({ engine: { env = [], secretEnv = [] } }: TrainingJobSpec): readonly string[] {

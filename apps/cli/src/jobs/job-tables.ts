@@ -16,6 +16,7 @@ import {
   type StateTone,
   type StepTime,
   toneOfState,
+  startStepOf,
 } from '@coxswain/api-types';
 import { newestRestart } from '@coxswain/goodput';
 import { formatLayout } from '@coxswain/layout';
@@ -169,12 +170,12 @@ function attemptRows(attempt: Job['attempts'][number]): string[][] {
   const { epoch, incarnation, incarnations = [], layout } = attempt;
   const row = (
     which: string,
-    run: Partial<Pick<typeof attempt, 'outcome' | 'stage' | 'reason' | 'resumedFrom' | 'message'>>,
+    run: Partial<Pick<typeof attempt, 'outcome' | 'stage' | 'reason' | 'resumedFrom' | 'memorySave' | 'message'>>,
   ) => [
     `  ${which}`,
     run.outcome ?? run.stage ?? 'Failed',
     run.reason ?? '-',
-    run.resumedFrom === undefined ? 'from scratch' : `from step ${run.resumedFrom.step}`,
+    run.resumedFrom === undefined ? 'from scratch' : `from step ${startStepOf(run)}`,
     formatLayout(layout),
     (run.message ?? '').split('\n')[0] ?? '',
   ];

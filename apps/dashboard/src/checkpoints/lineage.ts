@@ -9,7 +9,7 @@ export function startedFrom(attempts: readonly Attempt[]): ReadonlyMap<string, r
   ]);
   const byCheckpoint = new Map<string, string[]>();
   for (const { run, epoch } of runs) {
-    if (run.resumedFrom === undefined) continue;
+    if (run.resumedFrom === undefined || run.memorySave !== undefined) continue;
     const { checkpoint } = run.resumedFrom;
     byCheckpoint.set(checkpoint, [...(byCheckpoint.get(checkpoint) ?? []), nameOfRun(epoch, run.incarnation)]);
   }
@@ -25,6 +25,11 @@ export function baseOf(
   if (attempt === undefined) return undefined;
   const number = incarnation ?? 1;
   const runs = [...(attempt.incarnations ?? []), attempt];
-  const run = runs.find((one) => (one.incarnation ?? 1) === number);
+  const runOf = (wanted: number): (typeof runs)[number] | undefined =>
+    runs.find((one) => (one.incarnation ?? 1) === wanted);
+  let run = runOf(number);
+  // What began from memory went on with an earlier run, so it has the checkpoint of that one.
+  while (run?.memorySave !== undefined && run.memorySave.incarnation < (run.incarnation ?? 1))
+    run = runOf(run.memorySave.incarnation);
   return run === undefined ? undefined : (run.resumedFrom ?? null);
 }

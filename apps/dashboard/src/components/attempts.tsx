@@ -1,5 +1,5 @@
 import { meaningOf } from '@coxswain/api-client';
-import { type Attempt, describeRestore, nameOfRun } from '@coxswain/api-types';
+import { type Attempt, describeRestore, nameOfRun, startStepOf } from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
 import { Fragment, type ReactNode } from 'react';
 import { Time } from './time.tsx';
@@ -19,7 +19,7 @@ function stageWords({ stage, runningAt }: Attempt): string {
 interface RunRowProps {
   readonly attempt: Attempt;
   /** The attempt itself, for its last incarnation, or an earlier one. */
-  readonly run: Pick<Attempt, 'incarnation' | 'reason' | 'message' | 'resumedFrom' | 'restore'>;
+  readonly run: Pick<Attempt, 'incarnation' | 'reason' | 'message' | 'resumedFrom' | 'memorySave' | 'restore'>;
   /** How it ended or how far it is. */
   readonly children: ReactNode;
 }
@@ -36,7 +36,7 @@ function RunRow({ attempt, run, children }: RunRowProps): ReactNode {
           {run.reason !== undefined && <small>{run.reason}</small>}
         </td>
         <td>
-          {beginning(run.resumedFrom)}
+          {beginning(run)}
           {run.restore !== undefined && <small>{describeRestore(run.restore)}</small>}
         </td>
         <td>{formatLayout(attempt.layout)}</td>
@@ -91,6 +91,7 @@ function startOf({ startedAt, incarnations = [] }: Attempt, incarnation: number)
   return incarnations.find((ended) => ended.incarnation === incarnation - 1)?.endedAt;
 }
 
-function beginning(resumedFrom: Attempt['resumedFrom']): string {
-  return resumedFrom === undefined ? 'from scratch' : `after step ${resumedFrom.step.toLocaleString('en')}`;
+function beginning(run: Pick<Attempt, 'resumedFrom' | 'memorySave'>): string {
+  const where = run.memorySave === undefined ? '' : ', from memory';
+  return run.resumedFrom === undefined ? 'from scratch' : `after step ${startStepOf(run).toLocaleString('en')}${where}`;
 }

@@ -1,5 +1,5 @@
 /** Curves of several runs over one axis: steps, tokens or time. */
-import { type Attempt, nameOfRun, type StepPoint } from '@coxswain/api-types';
+import { type Attempt, nameOfRun, startStepOf, type StepPoint } from '@coxswain/api-types';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '@coxswain/units';
 import { type Curve, epochStarts, rangeColumnsOf, type SeriesName } from './curve.ts';
 
@@ -103,7 +103,7 @@ export function hasSeries(curve: Curve, name: SeriesName): boolean {
 }
 
 /** What the marks of a run need of its attempts. */
-export type RunAttempt = Pick<Attempt, 'epoch' | 'incarnation' | 'incarnations' | 'resumedFrom'>;
+export type RunAttempt = Pick<Attempt, 'epoch' | 'incarnation' | 'incarnations' | 'resumedFrom' | 'memorySave'>;
 
 /** Where new attempts of the run began, and where ranks restarted in their pods, on that axis. If several began at one place, the last is named. */
 export function restartsOf(
@@ -129,10 +129,10 @@ function restartsInPlace(
   curve: Curve,
   attempt: RunAttempt,
 ): readonly { readonly step: number; readonly label: string }[] {
-  const { epoch, incarnation = 1, incarnations = [], resumedFrom } = attempt;
-  const runs = [...incarnations, { incarnation, resumedFrom }].filter((run) => run.incarnation > 1);
+  const { epoch, incarnation = 1, incarnations = [], resumedFrom, memorySave } = attempt;
+  const runs = [...incarnations, { incarnation, resumedFrom, memorySave }].filter((run) => run.incarnation > 1);
   return runs.flatMap((run) => {
-    const begin = (run.resumedFrom?.step ?? 0) + 1;
+    const begin = startStepOf(run) + 1;
     for (const point of curve.values())
       if (point.epoch === epoch && lastStepOf(point) >= begin)
         return [{ step: point.step, label: `attempt ${nameOfRun(epoch, run.incarnation)}` }];

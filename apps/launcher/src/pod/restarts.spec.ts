@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { EXIT_CODES, type RankAssignment } from '@coxswain/api-types';
+import { EXIT_CODES, LISTENS_TO_MEMORY_SAVES, POD_ENV, type RankAssignment } from '@coxswain/api-types';
 import { waitFor } from '@coxswain/local-cluster';
 import { aCheckpointIn } from '../testing/a-checkpoint.ts';
 import { anAuthority, aWholeGang, FakeOperator, obliging } from '../testing/fake-operator.ts';
@@ -22,10 +22,15 @@ interface Started {
 /** A launcher with one rank, which is to be started again where it fails. */
 async function launch(
   engine: string,
-  start: { readonly first?: Partial<RankAssignment>; readonly environment?: Readonly<Record<string, string>> } = {},
+  start: {
+    readonly first?: Partial<RankAssignment>;
+    readonly environment?: Readonly<Record<string, string>>;
+    readonly listensTo?: FakeOperator['listensTo'];
+  } = {},
 ): Promise<Started> {
   const operator = await FakeOperator.start(await anAuthority());
   operator.assignmentOf = () => aWholeGang(1, { onFailure: 'wait', ...start.first });
+  operator.listensTo = start.listensTo ?? [];
   const operators = { urls: [operator.url], ca: (await anAuthority()).certPem };
   const launcher = new LauncherProcess({ engine, operators, environment: start.environment ?? {} });
   disposals.push(
@@ -67,6 +72,35 @@ describe('ranks that failed are started again in their pod', () => {
       `2 ${launcher.path('two')} ${launcher.path(directory)}`,
     );
     expect(operator.ofKind('ended')).toMatchObject([{ incarnation: 2, cause: { kind: 'finished', incarnation: 2 } }]);
+    expect(operator.violations).toEqual([]);
+  });
+
+  it('from what they saved in memory, which is reported when all are gone and ends with the launcher', async () => {
+    const found = 'd=$COXSWAIN_MEMORY_DIR/rank-0; mkdir -p $d; echo "$d:$COXSWAIN_MEMORY_RESUME:$(ls $d)" >> resumed';
+    const engine = `${found}; touch $d/1-5 $d/1-7 $d/partial; ${FAILS_FIRST}`;
+    const bounds = { everySteps: 1, bytes: 10 };
+    const { launcher, operator, assign } = await launch(engine, {
+      environment: { [POD_ENV.memorySaves]: JSON.stringify(bounds) },
+      listensTo: [LISTENS_TO_MEMORY_SAVES],
+    });
+    await eventually('reaped', () => operator.ofKind('reaped').some(({ memorySaves }) => memorySaves !== undefined));
+    const [memorySave] = operator.ofKind('reaped').at(-1)?.memorySaves ?? [];
+    expect(operator.ofKind('reaped').at(-1)?.memorySaves).toEqual([
+      { incarnation: 1, step: 7 },
+      { incarnation: 1, step: 5 },
+    ]);
+    // The checkpoint is not even looked at: its storage may be what is slow.
+    const resume = { step: 3, path: 'gone', manifestSha256: 'a'.repeat(64) };
+    assign({ incarnation: 2, resume, ...(memorySave === undefined ? {} : { memorySave }) });
+    await eventually('the second run', () => (launcher.written('runs') ?? '').split('\n').length === 2);
+    writeFileSync(launcher.path('end'), '');
+    expect(await launcher.exited).toBe(0);
+    const [first, second] = (launcher.written('resumed') ?? '').trim().split('\n');
+    expect([first, second]).toEqual([
+      expect.stringMatching(/^\/dev\/shm\/coxswain-saves-.*::$/),
+      expect.stringMatching(/:1-7:1-7$/),
+    ]);
+    expect(existsSync(first?.split(':')[0] ?? '')).toBe(false);
     expect(operator.violations).toEqual([]);
   });
 

@@ -12,6 +12,7 @@ import { engineSavingOf, starterOf, stepWordsOf } from '../engine/engine-run.ts'
 import { Gang } from '../gang/gang.ts';
 import { KeptLogs } from '../kept-logs/kept-logs.ts';
 import { LogSink } from '../logs/log-relay.ts';
+import { MemorySavesOfPod } from '../memory-saves/memory-saves.ts';
 import { SecretIndex, secretValues } from '../logs/secret-mask.ts';
 import { SilentRanks } from '../hook/silent-ranks.ts';
 import { runPreflight } from '../preflight/run-preflight.ts';
@@ -101,14 +102,20 @@ export async function run({ settings, command, environment: allVariables }: RunO
   const successors = successorsOf(settings, { command, environment, secrets, logLine });
   // The ranks need processors and memory to save.
   void signals.first.then(() => successors?.stop());
+  const memorySaves = settings.memorySaves && new MemorySavesOfPod(settings, settings.memorySaves);
   const newGang = (assignment: RankAssignment): Gang => {
     kept.begin(assignment);
+    memorySaves?.keepOnly(assignment.memorySave);
     return new Gang({
       settings,
       own: { ...assignment, ranks: ranksOf(assignment) },
       bootId,
       command,
-      environment: { ...environment, ...placesOf(assignment, settings) },
+      environment: {
+        ...environment,
+        ...placesOf(assignment, settings),
+        ...memorySaves?.variables(assignment.memorySave),
+      },
       stdout,
       stderr,
       output: { secrets, onOutput: (from, stream, chunk) => kept.write(from, stream, chunk) },
@@ -144,8 +151,10 @@ export async function run({ settings, command, environment: allVariables }: RunO
     early: early.promise,
     signals,
     successors,
+    memorySaves,
   });
   writeMessage({ settings, logLine }, cause);
+  memorySaves?.end();
   await successors?.end();
   if (verdict.kind === 'fenced') await reporter.abandon();
   else await reporter.end(cause, LAST_WORD_MS);
@@ -185,6 +194,7 @@ interface Life {
   readonly early: Promise<Verdict>;
   readonly signals: StopSignals;
   readonly successors: Pick<Successors, 'endedCpuMs'> | undefined;
+  readonly memorySaves: MemorySavesOfPod | undefined;
 }
 
 /** How the ranks of an incarnation ended, or that none was ever started. */
@@ -217,7 +227,7 @@ async function live(life: Life): Promise<Ending> {
     if (!canRestartInPlace(verdict, next)) return last;
     // Before anything else: if the pod is killed from now on, its termination message already names the cause.
     writeMessage(life, cause);
-    life.reporter.reaped(verdict.isOrdered === true ? undefined : cause);
+    life.reporter.reaped(verdict.isOrdered === true ? undefined : cause, life.memorySaves?.savedBy(ranksOf(next)));
     life.logLine(
       `${verdict.message}; every process of incarnation ${next.incarnation} is gone, waiting for the next one.`,
     );
@@ -289,6 +299,8 @@ async function prepare(
   if (ranksOf(assignment).length === 0 || signal.aborted) return await new Promise<never>(() => undefined);
   const suspects = reporter.orders.suspectsOf(assignment.incarnation);
   await tidyClaim(life, assignment, suspects);
+  // The checkpoint is read only if a rank cannot read its save in memory, and then by the engine. From a bucket it must have been downloaded.
+  if (assignment.memorySave !== undefined && bucket === undefined) return await meet(life, assignment, signal);
   return (
     (await resumeProblem(life, assignment)) ??
     (await newerVerdict(assignment, {

@@ -3,6 +3,7 @@ import {
   CodeDigest,
   DEFAULT_PREFLIGHT,
   KeptLogBounds,
+  MemorySaveBounds,
   POD_ENV,
   POD_PATHS,
   PREFLIGHT_LEVELS,
@@ -76,6 +77,7 @@ const Environment = z.object({
   [POD_ENV.codeUrl]: z.string().min(1).max(16_384).optional(),
   [POD_ENV.gracePeriodSeconds]: integer(0, 86_400).default(DEFAULT_GRACE_SECONDS),
   [POD_ENV.preflight]: z.enum(Object.keys(PREFLIGHT_LEVELS) as [PreflightLevel, ...PreflightLevel[]]).default('Off'),
+  [POD_ENV.memorySaves]: text.transform(toMemorySaves).optional(),
   // A later release may know more values: what is not known starts no successor.
   [POD_ENV.preloadPyTorch]: z.string().optional(),
   [POD_ENV.preflightTimeoutSeconds]: integer(1, 600).default(DEFAULT_PREFLIGHT.timeoutSeconds),
@@ -106,6 +108,8 @@ export interface Settings {
   readonly bucket: BucketSettings | undefined;
   /** How much of the ranks' logs is kept beside the checkpoints; undefined: nothing. */
   readonly keptLogs: KeptLogBounds | undefined;
+  /** Which saves the ranks keep in memory; undefined: none. */
+  readonly memorySaves: MemorySaveBounds | undefined;
   /** Names of variables whose values are from Secrets. */
   readonly secretVariables: readonly string[];
   /** undefined: ranks run what is in the image. */
@@ -162,6 +166,7 @@ export function parseSettings(environment: Readonly<Record<string, string | unde
       checkpointMount: env[POD_ENV.checkpointMount],
       bucket: bucketOf(env),
       keptLogs: env[POD_ENV.keptLogs],
+      memorySaves: env[POD_ENV.memorySaves],
       secretVariables: env[POD_ENV.secretVariables].split(',').filter((name) => name !== ''),
       code: codeOf(env),
       preflight: { level: env[POD_ENV.preflight], timeoutMs: env[POD_ENV.preflightTimeoutSeconds] * 1000 },
@@ -209,6 +214,15 @@ function toBucket(value: string, context: z.RefinementCtx): BucketAccess {
 function toKeptLogs(value: string): KeptLogBounds | undefined {
   try {
     return KeptLogBounds.parse(JSON.parse(value));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A later release may have other bounds: ranks then keep no saves in memory. */
+function toMemorySaves(value: string): MemorySaveBounds | undefined {
+  try {
+    return MemorySaveBounds.parse(JSON.parse(value));
   } catch {
     return undefined;
   }

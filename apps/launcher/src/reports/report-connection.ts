@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   LISTENS_TO_BACKGROUND_SAVES,
   LISTENS_TO_MARKS,
+  LISTENS_TO_MEMORY_SAVES,
   LISTENS_TO_CONTENTS,
   LISTENS_TO_PROGRESS,
   LISTENS_TO_NOT_FINITE,
@@ -153,12 +154,19 @@ export class ReportConnection {
   /** Removes optional parts that the connected operator does not read: a report may be sent to another operator than it was made for. */
   #readable(draft: Draft): Draft {
     if (draft.kind === 'checkpointSaved') return { ...draft, checkpoint: this.#readableSave(draft.checkpoint) };
-    if (draft.kind === 'heartbeat' || draft.kind === 'reaped')
-      return this.listensTo(LISTENS_TO_MARKS) ? { ...draft, marks: this.#options.marks() } : draft;
+    if (draft.kind === 'reaped' && !this.listensTo(LISTENS_TO_MEMORY_SAVES)) {
+      const { memorySaves: _, ...plain } = draft;
+      return this.#withMarks(plain);
+    }
+    if (draft.kind === 'heartbeat' || draft.kind === 'reaped') return this.#withMarks(draft);
     if (this.listensTo(LISTENS_TO_NOT_FINITE)) return draft;
     const plain = ({ notFinite: _, ...report }: StepReport): StepReport => report;
     if (draft.kind === 'step') return { ...draft, report: plain(draft.report) };
     return draft.kind === 'steps' ? { ...draft, reports: draft.reports.map(plain) } : draft;
+  }
+
+  #withMarks(draft: Extract<Draft, { kind: 'heartbeat' | 'reaped' }>): Draft {
+    return this.listensTo(LISTENS_TO_MARKS) ? { ...draft, marks: this.#options.marks() } : draft;
   }
 
   #readableSave(saved: SavedCheckpoint): SavedCheckpoint {

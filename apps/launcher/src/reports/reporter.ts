@@ -7,6 +7,7 @@ import {
   LISTENS_TO_PROCESSES,
   LISTENS_TO_WATERMARKS,
   MAX_RANKS_PER_POD,
+  type MemorySave,
   parseRanks,
   type PodMarks,
   type RankAssignment,
@@ -173,7 +174,7 @@ export class Reporter {
     const rankCount = parseRanks(assignment.ranks, MAX_RANKS_PER_POD).length;
     this.#marks.begin(rankCount);
     this.#stops.begin();
-    this.#steps.begin(rankCount, assignment.resume?.step ?? 0);
+    this.#steps.begin(rankCount, assignment.memorySave?.step ?? assignment.resume?.step ?? 0);
     this.#savedCheckpoints.begin();
     this.facts.begin();
     this.#rendezvous = undefined;
@@ -198,13 +199,18 @@ export class Reporter {
   }
 
   /**
-   * Reports that every process of the incarnation is gone, with a cause if one of them failed by itself. The report is repeated until it is
+   * Reports that every process of the incarnation is gone, with a cause if one of them failed by itself, and saves in memory that every rank of the pod has.
+   * The report is repeated until it is
    * acknowledged, and to every new leader.
    */
-  reaped(cause: TerminationCause | undefined): void {
+  reaped(cause: TerminationCause | undefined, memorySaves: readonly MemorySave[] = []): void {
     this.#incarnations.reap();
     this.#marks.reap(performance.now());
-    const draft: Draft = { kind: 'reaped', ...(cause === undefined ? {} : { cause }) };
+    const draft: Draft = {
+      kind: 'reaped',
+      ...(cause === undefined ? {} : { cause }),
+      ...(memorySaves.length === 0 ? {} : { memorySaves: [...memorySaves] }),
+    };
     this.#repeated.forget('trained');
     this.#repeated.keep(draft);
     this.#report(draft);
@@ -257,7 +263,12 @@ export class Reporter {
         ...this.#incarnations.status,
       }),
       marks: () => this.#marksNow(),
-      onListens: () => this.#heartbeats.beat(),
+      onListens: () => {
+        this.#heartbeats.beat();
+        // What a new connection repeated first had no part that the operator had not announced.
+        for (const draft of this.#repeated.all)
+          if (draft.kind === 'reaped' && draft.memorySaves !== undefined) this.#report(draft);
+      },
       onPace: (stepsPerSecond) => this.#steps.setRate(stepsPerSecond),
       skippedSteps: () => this.#steps.skipped + this.#pending.shedSteps,
       onWelcome: () => {

@@ -149,6 +149,7 @@ describe('a report session', () => {
           'backgroundSaves',
           'brokenSaves',
           'marks',
+          'memorySaves',
         ],
       },
       { kind: 'ack', sequence: 1 },
@@ -484,6 +485,18 @@ describe('a report session', () => {
       ['waiting', 0, undefined],
       ['running', 1, undefined],
       ['reaped', 1, 'engineFailed'],
+    ]);
+  });
+
+  it('tells which saves in memory the ranks of a pod have left, when all are gone', async () => {
+    const memorySaves = [{ incarnation: 1, step: 7 }];
+    const sent: unknown[] = [];
+    const setup = aSetup({ recordLauncher: ({ state, memorySaves: told }) => void sent.push([state, told]) });
+    await setup.receive({ kind: 'hello', state: 'running', incarnation: 1 });
+    await setup.receive({ kind: 'reaped', state: 'reaped', incarnation: 1, memorySaves });
+    expect(sent).toEqual([
+      ['running', undefined],
+      ['reaped', memorySaves],
     ]);
   });
 

@@ -356,7 +356,12 @@ export class ReportSession {
     if (reported === this.#state && message.kind === 'heartbeat') return;
     this.#state = reported;
     const cause = message.kind === 'reaped' ? message.cause : undefined;
-    const found = { ...(cause === undefined ? {} : { cause }), ...(marks === undefined ? {} : { marks }) };
+    const memorySaves = message.kind === 'reaped' ? message.memorySaves : undefined;
+    const found = {
+      ...(cause === undefined ? {} : { cause }),
+      ...(marks === undefined ? {} : { marks }),
+      ...(memorySaves === undefined ? {} : { memorySaves }),
+    };
     const { jobUid, epoch, podIndex } = pod;
     this.#context.recordLauncher({ jobUid, epoch, podIndex, podUid: this.#podUid, incarnation, state, ...found });
   }

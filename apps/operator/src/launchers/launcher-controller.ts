@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Attempt, PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import {
   assignmentOf,
@@ -161,8 +162,9 @@ export class LauncherController {
   }
 }
 
-function isChange(before: PlacedLauncher | undefined, { state, incarnation }: PlacedLauncher): boolean {
-  const isSame = before?.state === state && before.incarnation === incarnation;
+function isChange(before: PlacedLauncher | undefined, { state, incarnation, memorySaves }: PlacedLauncher): boolean {
+  const isSame =
+    before?.state === state && before.incarnation === incarnation && isDeepStrictEqual(before.memorySaves, memorySaves);
   return !isSame && (state === 'reaped' || (state === 'running' && incarnation > 1));
 }
 

@@ -111,8 +111,8 @@ describe('a pod of a gang', () => {
     const job = { spec: { checkpoint: { bucket }, resources: { gpusPerNode: 4 }, code: { sha256: 'a'.repeat(64) } } };
     const { spec } = podOf({ job, placement: { resume }, context: { codeUrl: 'http://minio:9000/code' } });
     const env = spec.containers[0]?.env.map(({ name }) => name) ?? [];
-    // A pod that converts a checkpoint has its order in place of a gang's facts; this job has no Secrets, and preloads nothing.
-    const ofGangs = Object.values(POD_ENV).filter((name) => !/_(CONVERSION|SECRET_\w+|PRELOAD_\w+)$/.test(name));
+    // A pod that converts a checkpoint has its order in place of a gang's facts; this job has no Secrets, preloads and keeps nothing in memory.
+    const ofGangs = Object.values(POD_ENV).filter((name) => !/_(CONVERSION|(SECRET|PRELOAD|MEMORY)_\w+)$/.test(name));
     expect(env.filter((name) => name.startsWith('COXSWAIN_')).toSorted()).toEqual(ofGangs.toSorted());
     expect(new Set(env).size).toBe(env.length);
   });

@@ -7,7 +7,10 @@ import {
   DEFAULT_PREFLIGHT,
   EngineRun,
   GPU_RESOURCE,
+  hostMemoryPerGpu,
   LABELS,
+  memorySaveBounds,
+  memorySaveBytesPerGpu,
   POD_ENV,
   POD_FINALIZER,
   POD_PATHS,
@@ -89,9 +92,10 @@ export function toPod(
   const securityContext = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
   const launcher = launcherDelivery({ launcherImage: context.launcherImage, securityContext });
   const secretFiles = job.spec.engine.secretFiles ?? [];
-  const limits = limitsOf(job, gpusOfPod(placement.spec, podIndex));
+  const gpus = gpusOfPod(placement.spec, podIndex);
+  const limits = limitsOf(job, gpus);
   const scratch = scratchOf(job.spec.scratch);
-  const shared = sharedMemory(limits['memory']);
+  const shared = sharedMemory(limits['memory'], memorySaveBytesPerGpu(job.spec) * gpus);
   const pod = {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -224,7 +228,8 @@ function secretVariable({ name, secret, key, optional }: SecretVariable): Record
 
 /** Requests are the same: a pod whose memory or processors others may take is a straggler. */
 function limitsOf(job: TrainingJob, gpus: number): Readonly<Record<string, string>> {
-  const { cpuPerGpu, memoryPerGpu } = job.spec.resources;
+  const { cpuPerGpu } = job.spec.resources;
+  const memoryPerGpu = hostMemoryPerGpu(job.spec);
   return {
     [GPU_RESOURCE]: String(gpus),
     ...(cpuPerGpu === undefined ? {} : { cpu: timesCpu(cpuPerGpu, gpus) }),
@@ -243,6 +248,7 @@ function environment(
   const { job, placement } = gang;
   const { context, podIndex } = pod;
   const { preloadPyTorch } = job.spec.restartPolicy;
+  const memorySaves = memorySaveBounds(job.spec);
   const preflight = job.spec.preflight ?? placement.spec.runtime?.preflight ?? DEFAULT_PREFLIGHT;
   const value = (name: string, text: string): Record<string, unknown> => ({ name, value: text });
   const field = (name: string, fieldPath: string): Record<string, unknown> => ({
@@ -266,6 +272,7 @@ function environment(
     value(POD_ENV.engineRun, literally(JSON.stringify(EngineRun.parse(context.engine)))),
     value(POD_ENV.preflight, preflight.level),
     value(POD_ENV.preflightTimeoutSeconds, String(preflight.timeoutSeconds)),
+    ...(memorySaves === undefined ? [] : [value(POD_ENV.memorySaves, JSON.stringify(memorySaves))]),
     ...(preloadPyTorch === undefined ? [] : [value(POD_ENV.preloadPyTorch, preloadPyTorch)]),
     ...(job.spec.checkpoint === undefined ? [] : [value(POD_ENV.checkpointMount, POD_PATHS.checkpoints)]),
     ...keptLogsEnvironment(job, context),

@@ -12,6 +12,14 @@ describe('memory that the processes of a pod share', () => {
     expect(volume).toEqual({ name: mount['name'], emptyDir: { medium: 'Memory', sizeLimit } });
     expect(mount['mountPath']).toBe('/dev/shm');
   });
+
+  it.each([
+    ['a quarter of the rest, and the saves', '24Gi', 8 * 2 ** 30, '12288Mi'],
+    ['at most 64 GiB of the rest, and the saves', '2Ti', 2 ** 40, '1114112Mi'],
+    ['rounded up', '1Gi', 1, '256Mi'],
+  ])('has room for saves beside it: %s', (_sentence, memory, saves, sizeLimit) => {
+    expect(sharedMemory(memory, saves).volume['emptyDir']).toEqual({ medium: 'Memory', sizeLimit });
+  });
 });
 
 describe('threads of a rank', () => {

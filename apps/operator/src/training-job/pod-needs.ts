@@ -1,5 +1,5 @@
 /** What does every training pod need of its node, whatever the engine? */
-import { quantityOf } from '@coxswain/units';
+import { MIB_BYTES, quantityOf } from '@coxswain/units';
 
 /**
  * Autoscalers that make a cluster smaller leave these pods where they are: a gang that loses one pod to tidiness loses its progress. Sources: FAQ of
@@ -16,14 +16,23 @@ const SHARED_MEMORY = { volume: 'coxswain-shared-memory', path: '/dev/shm' } as 
 const MOST_SHARED_MIB = 65_536;
 const SHARED_PART = 4;
 
-/** Memory that the processes of a pod share. Where the pod has no limit, the kubelet keeps it to what the node can give. */
-export function sharedMemory(memory: string | undefined): {
+/**
+ * Memory that the processes of a pod share, and room for `saveBytes` of saves beside it: `memory` counts both. Where the pod has no limit, the kubelet keeps it
+ * to what the node can give.
+ */
+export function sharedMemory(
+  memory: string | undefined,
+  saveBytes = 0,
+): {
   readonly volume: Readonly<Record<string, unknown>>;
   readonly mount: Readonly<Record<string, unknown>>;
 } {
   const shareMib =
-    memory === undefined ? MOST_SHARED_MIB : Math.floor((quantityOf(memory) ?? 0) / SHARED_PART / 2 ** 20);
-  const sizeLimit = `${Math.min(MOST_SHARED_MIB, Math.max(1, shareMib))}Mi`;
+    memory === undefined
+      ? MOST_SHARED_MIB
+      : Math.floor(((quantityOf(memory) ?? 0) - saveBytes) / SHARED_PART / MIB_BYTES);
+  const savesMib = Math.ceil(saveBytes / MIB_BYTES);
+  const sizeLimit = `${Math.min(MOST_SHARED_MIB, Math.max(1, shareMib)) + savesMib}Mi`;
   return {
     volume: { name: SHARED_MEMORY.volume, emptyDir: { medium: 'Memory', sizeLimit } },
     mount: { name: SHARED_MEMORY.volume, mountPath: SHARED_MEMORY.path },

@@ -13,14 +13,26 @@ const CONTEXT: PodContext = {
   keptLogs: KeptLogBounds.parse({}),
 };
 
-function envOf(spec: Partial<TrainingJob['spec']>, context = CONTEXT): Readonly<Record<string, string | undefined>> {
+interface Pod {
+  readonly spec: {
+    readonly containers: readonly {
+      readonly env: readonly { readonly name: string; readonly value?: string }[];
+      readonly resources: { readonly limits: object };
+    }[];
+    readonly volumes: readonly object[];
+  };
+}
+
+function podOf(spec: Partial<TrainingJob['spec']>, context = CONTEXT): Pod {
   const job = aTrainingJob({ spec });
   const layout = { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 1 };
   const gang = { jobName: 'tiny-gpt', jobUid: job.metadata.uid, epoch: 2, worldSize: 1, ranksPerPod: 1 };
-  const pod = toPod({ job, placement: { spec: { ...gang, layout, nodes: ['a'] } } }, 0, context) as unknown as {
-    readonly spec: { readonly containers: readonly { readonly env: readonly { name: string; value?: string }[] }[] };
-  };
-  return Object.fromEntries((pod.spec.containers[0]?.env ?? []).map(({ name, value }) => [name, value]));
+  return toPod({ job, placement: { spec: { ...gang, layout, nodes: ['a'] } } }, 0, context) as unknown as Pod;
+}
+
+function envOf(spec: Partial<TrainingJob['spec']>, context = CONTEXT): Readonly<Record<string, string | undefined>> {
+  const { env = [] } = podOf(spec, context).spec.containers[0] ?? {};
+  return Object.fromEntries(env.map(({ name, value }) => [name, value]));
 }
 
 describe('a pod', () => {
@@ -54,4 +66,18 @@ describe('a pod', () => {
       expect(envOf({ restartPolicy })[POD_ENV.preloadPyTorch]).toBe(value);
     },
   );
+
+  it('requests room for the saves in memory of its ranks, in its memory and in what they share', () => {
+    const checkpoint = { claimName: 'c', path: '', everySteps: 1, memory: { everySteps: 10, sizePerGpu: '10Gi' } };
+    const resources = { memoryPerGpu: '80Gi' };
+    const { spec } = podOf({ checkpoint, resources });
+    expect(spec.containers[0]?.resources.limits).toMatchObject({ memory: '102400Mi' });
+    expect(spec.volumes).toContainEqual({
+      name: 'coxswain-shared-memory',
+      emptyDir: { medium: 'Memory', sizeLimit: '40960Mi' },
+    });
+    const bounds = { everySteps: 10, bytes: 10 * 2 ** 30 };
+    expect(JSON.parse(envOf({ checkpoint, resources })[POD_ENV.memorySaves] ?? '')).toEqual(bounds);
+    expect(envOf({})).not.toHaveProperty(POD_ENV.memorySaves);
+  });
 });

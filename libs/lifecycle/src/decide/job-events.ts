@@ -30,6 +30,7 @@ import { describeVerification } from '../failure/resume-point.ts';
 import { hasRunNothing } from '../failure/restart-budget.ts';
 import { type JobRecord, recordedConditions, recordOf } from '../record/job-record.ts';
 import type { DerivedJobEvent } from './derived-job-event.ts';
+import { describePoint, pointAtRestart, type RunStart } from './describe-start.ts';
 import { awaitedStart, nearlySpent, standingProblems } from './needed-actions.ts';
 import { startExpected } from './expected-start-events.ts';
 import { roomEvents } from './room-events.ts';
@@ -113,7 +114,7 @@ function attemptEvents(
 ): readonly DerivedJobEvent[] {
   const { epoch, startedAt, releasedAt, incarnations = [] } = attempt;
   const placement = placementOf(facts, epoch)?.spec;
-  const from = describePoint((incarnations[0] ?? attempt).resumedFrom);
+  const from = describePoint(incarnations[0] ?? attempt);
   const asked = record.resumeFrom?.epoch === epoch;
   const gang = `${count(worldSize(attempt.layout), 'rank')} (${formatLayout(attempt.layout)})`;
   return [
@@ -137,7 +138,7 @@ function attemptEvents(
         ]),
     ...incarnations.flatMap((one, index) => [
       ...runEvents({ ...one, epoch, gang }),
-      ...restartInPods(epoch, one, (incarnations[index + 1] ?? attempt).resumedFrom),
+      ...restartInPods(epoch, one, pointAtRestart(incarnations[index + 1] ?? attempt, facts)),
     ]),
     ...runEvents({ ...attempt, gang }),
     ...saveEvents(attempt),
@@ -154,22 +155,15 @@ function passedOverEvents({ epoch, startedAt, passedOver = [] }: Attempt): reado
   });
 }
 
-/** `from step 40 (checkpoint tiny-3f1c2b9e-e1-s40)` */
-function describePoint(resumedFrom: Attempt['resumedFrom']): string {
-  return resumedFrom === undefined
-    ? 'from scratch'
-    : `from step ${resumedFrom.step} (checkpoint ${resumedFrom.checkpoint})`;
-}
-
 /** Events of an incarnation whose ranks run. */
 function runEvents(
-  run: Pick<Attempt, 'epoch' | 'incarnation' | 'runningAt' | 'resumedFrom'> & { readonly gang: string },
+  run: RunStart & Pick<Attempt, 'epoch' | 'incarnation' | 'runningAt'> & { readonly gang: string },
 ): readonly DerivedJobEvent[] {
   const { epoch, incarnation = 1, runningAt: at, resumedFrom, gang } = run;
   if (at === undefined) return [];
   const which = incarnation === 1 ? `Attempt ${epoch}` : `Attempt ${epoch}, incarnation ${incarnation},`;
   const running = event('Running', { epoch, at, message: `${which} runs with ${gang}.` });
-  const resumed = event('Resumed', { epoch, at, message: `Training resumes ${describePoint(resumedFrom)}.` });
+  const resumed = event('Resumed', { epoch, at, message: `Training resumes ${describePoint(run)}.` });
   const events = resumedFrom === undefined ? [running] : [running, resumed];
   return incarnation === 1 ? events : events.map((one) => ofIncarnation(incarnation, one));
 }
@@ -194,10 +188,10 @@ function saveEvents({ epoch, earlySave }: Attempt): readonly DerivedJobEvent[] {
 function restartInPods(
   epoch: number,
   { incarnation, endedAt: at, reason, message = 'The reason was not recorded.', charged }: EndedIncarnation,
-  from: Attempt['resumedFrom'],
+  from: string,
 ): readonly DerivedJobEvent[] {
   const about = { epoch, at };
-  const again = `The ranks of attempt ${epoch} restart in their pods (incarnation ${incarnation + 1}), ${describePoint(from)}`;
+  const again = `The ranks of attempt ${epoch} restart in their pods (incarnation ${incarnation + 1}), ${from}`;
   return [
     event('RankFailed', { ...about, severity: 'warning', message: `${reason}: ${message}` }),
     event('Restarting', { ...about, message: `${again}; ${costOf(charged)}.` }),

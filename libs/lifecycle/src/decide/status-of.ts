@@ -299,8 +299,10 @@ function isRestartingInPods({ stage, incarnation = 1, runningAt }: Attempt): boo
   return stage === 'Released' && incarnation > 1 && runningAt === undefined;
 }
 
-function describeRestartInPods({ epoch, incarnation = 1, resumedFrom, replacements = [] }: Attempt): string {
-  const from = resumedFrom === undefined ? 'from scratch' : `from step ${resumedFrom.step}`;
+function describeRestartInPods(attempt: Attempt): string {
+  const { epoch, incarnation = 1, resumedFrom, memorySave, replacements = [] } = attempt;
+  const saved = resumedFrom === undefined ? 'from scratch' : `from step ${resumedFrom.step}`;
+  const from = memorySave === undefined ? saved : `from step ${memorySave.step} in memory`;
   const taken = replacements.filter((one) => one.incarnation === incarnation).length;
   const standbys = taken === 0 ? '' : ` and ${taken} standby${taken === 1 ? '' : 's'}`;
   return `The ranks of attempt ${epoch} restart in their pods${standbys} (incarnation ${incarnation}), ${from}.`;

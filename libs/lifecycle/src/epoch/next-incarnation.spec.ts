@@ -1,6 +1,7 @@
 import type { Attempt, TerminationCause, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
 import { decide } from '../decide/decide.ts';
-import type { Observed, ObservedLauncher, ObservedPod } from '../observation/observed.ts';
+import type { Observed, ObservedPod } from '../observation/observed.ts';
+import type { ObservedLauncher } from '../observation/observed-launcher.ts';
 import { aCheckpoint, anExit, aPod } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, kinds, NOW, settled, summaryOfCondition } from '../testing/jobs.ts';
 

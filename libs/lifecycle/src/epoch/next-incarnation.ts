@@ -67,6 +67,7 @@ export function withNextIncarnation(
     passedOver: ____,
     restore: _____,
     clock: ______,
+    memorySave: _______,
     ...rest
   } = attempt;
   const earlySave = endedSave(attempt, facts);
@@ -178,7 +179,7 @@ function loadsInPods(checkpoint: Checkpoint, record: JobRecord, { spec }: Facts)
 const MAX_MESSAGE_CHARACTERS = 1_000;
 
 function ended(
-  { incarnation = 1, runningAt, restoredAt, firstStep, clock, resumedFrom }: Attempt,
+  { incarnation = 1, runningAt, restoredAt, firstStep, clock, resumedFrom, memorySave }: Attempt,
   { failure, lastStep }: FailedAttempt,
   { charged, judgement, now }: Pick<Judged, 'charged' | 'judgement'> & { readonly now: Date },
 ): EndedIncarnation {
@@ -194,6 +195,7 @@ function ended(
     charged,
     ...(lastStep === undefined ? {} : { lastStep }),
     ...(resumedFrom === undefined ? {} : { resumedFrom }),
+    ...(memorySave === undefined ? {} : { memorySave }),
     judgement,
     origin: originOfFailure(failure),
     lastLines: [...tracebackOf(failure.crash.lastLines)],

@@ -27,6 +27,7 @@ import { recordEviction } from './record-eviction.ts';
 import { recordClaim } from './record-claim.ts';
 import { recordHeldGpus } from './record-held-gpus.ts';
 import { recordMaxRuntime } from './record-max-runtime.ts';
+import { recordMemorySave } from './record-memory-save.ts';
 import { recordMove } from './record-move.ts';
 import { recordPreflight } from './record-preflight.ts';
 import { recordReturn } from './record-return.ts';
@@ -67,6 +68,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordEarlySave,
   recordSuccess,
   recordFailure,
+  recordMemorySave,
   recordCheckpointFaults,
   recordStopRequest,
   recordMaxRuntime,

@@ -24,14 +24,14 @@ export function lossBeforeRestore({ progress, attempts }: JobRecord): Pick<Attem
 
 /** The restore with the first reported step; empty for a run from scratch. */
 export function restoreOf(
-  { resumedFrom, restore, layout }: Attempt,
+  { resumedFrom, memorySave, restore, layout }: Attempt,
   { step, loss }: Pick<ObservedProgress, 'step' | 'loss'>,
   { checkpoints }: Pick<Facts, 'checkpoints'>,
 ): Pick<Attempt, 'restore'> {
   if (resumedFrom === undefined) return {};
   const checkpoint = checkpoints.find(({ metadata }) => metadata.name === resumedFrom.checkpoint);
   const after: AttemptRestore = loss !== undefined && Number.isFinite(loss) ? { lossAfter: loss, stepAfter: step } : {};
-  const kept = checkpoint === undefined ? {} : { notKept: notKeptBy(checkpoint, layout) };
+  const kept = checkpoint === undefined || memorySave !== undefined ? {} : { notKept: notKeptBy(checkpoint, layout) };
   return { restore: { ...restore, ...after, ...kept } };
 }
 

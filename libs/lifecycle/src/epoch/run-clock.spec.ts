@@ -1,6 +1,6 @@
 import type { Attempt, RunClock } from '@coxswain/api-types';
 import type { Facts } from '../observation/facts.ts';
-import type { ObservedLauncher } from '../observation/observed.ts';
+import type { ObservedLauncher } from '../observation/observed-launcher.ts';
 import type { ObservedMarks } from '../observation/observed-marks.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { anAttempt } from '../testing/jobs.ts';

@@ -10,6 +10,8 @@ const at = NOW.toISOString();
 const NOTHING = { checkpoints: [], pods: [], placements: [] };
 const from20 = { resumedFrom: { checkpoint: 'tiny-gpt-e1-s20', step: 20 } };
 
+const inMemory = { memorySave: { incarnation: 1, step: 30 } };
+
 function recordWith(attempt: Partial<Attempt>): JobRecord {
   return { attempts: [anAttempt({ epoch: 2, ...attempt })], epoch: 2 } as unknown as JobRecord;
 }
@@ -34,6 +36,13 @@ describe('marks of a run', () => {
       { step: 21 },
       { restoredAt: EARLIER, firstStep: { step: 21, at } },
     ],
+    ['that its save in memory is loaded', { ...from20, ...inMemory }, { step: 30 }, { restoredAt: at }],
+    [
+      'its first step beyond the save in memory',
+      { ...from20, ...inMemory },
+      { step: 31 },
+      { firstStep: { step: 31, at } },
+    ],
     ['each once: a first step', known, { step: 9 }, known],
     ['each once: a loaded checkpoint', { ...from20, restoredAt: EARLIER }, { step: 20 }, { restoredAt: EARLIER }],
     ['nothing that an epoch before tells', {}, { epoch: 1 }, {}],
@@ -42,6 +51,18 @@ describe('marks of a run', () => {
     ['nothing where nobody tells', {}, undefined, {}],
   ])('hold %s', (_, attempt, progress, expected) => {
     expect(marksAfter(attempt, progress)).toEqual(expected);
+  });
+
+  it.each([
+    ['stays where the ranks began from it', 30, inMemory.memorySave],
+    ['stays while they train on', 45, inMemory.memorySave],
+    ['is forgotten where they began from the checkpoint', 20, undefined],
+    ['is forgotten where their first steps say so', 21, undefined],
+  ])('the save in memory %s', (_, step, want) => {
+    const observed = { progress: { epoch: 2, step } };
+    const facts = { observed, ...NOTHING } as unknown as Facts;
+    const { memorySave } = recordMarks(recordWith({ ...from20, ...inMemory }), facts, NOW).attempts[0] ?? {};
+    expect(memorySave).toEqual(want);
   });
 
   describe('of the time in steps and between them', () => {

@@ -1,5 +1,5 @@
 /** When did a run load its checkpoint, and take its first and last step? */
-import type { Attempt } from '@coxswain/api-types';
+import { type Attempt, startStepOf } from '@coxswain/api-types';
 import type { Facts } from '../observation/facts.ts';
 import { isOfFence } from '../observation/incarnation.ts';
 import type { ObservedProgress } from '../observation/observed.ts';
@@ -19,12 +19,19 @@ export function recordMarks(record: JobRecord, facts: Facts, now: Date): JobReco
   if (progress === undefined || !isOfFence(progress, attempt)) return record;
   const { step } = progress;
   const at = now.toISOString();
-  const from = attempt.resumedFrom?.step ?? 0;
+  // A rank could not read its save in memory, so all of them began from the checkpoint.
+  if (attempt.memorySave !== undefined && step < attempt.memorySave.step)
+    return recordMarks(withoutMemorySave(record, attempt), facts, now);
+  const from = startStepOf(attempt);
   if (step > from) {
     const firstStep = firstStepOf(progress, { from, now }) ?? { step, at };
     return withClock(withLastAttempt(record, { firstStep, ...restoreOf(attempt, progress, facts) }), facts);
   }
   return attempt.restoredAt === undefined && from > 0 ? withLastAttempt(record, { restoredAt: at }) : record;
+}
+
+function withoutMemorySave(record: JobRecord, { memorySave: _, ...attempt }: Attempt): JobRecord {
+  return { ...record, attempts: [...record.attempts.slice(0, -1), attempt] };
 }
 
 /** The first step that was received of these ranks, by its own time: this observation is up to some seconds later. */

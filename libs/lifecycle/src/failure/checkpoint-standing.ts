@@ -111,10 +111,11 @@ function triesOf(attempt: Attempt): readonly (readonly [string, Try])[] {
   const { epoch, incarnations = [], checkpointFaults: faults = [], reason, verifiedCheckpoint } = attempt;
   const tries: (readonly [string, Try])[] = [];
   for (const run of incarnations) {
-    if (run.resumedFrom === undefined) continue;
+    // Ranks that began from memory have not read the checkpoint.
+    if (run.resumedFrom === undefined || run.memorySave !== undefined) continue;
     tries.push([run.resumedFrom.checkpoint, { epoch, faults: [], isGood: hasTrained(run), isRefused: false }]);
   }
-  if (attempt.resumedFrom !== undefined) {
+  if (attempt.resumedFrom !== undefined && attempt.memorySave === undefined) {
     const isRefused = isCheckpointReason(reason) && faults.length === 0 && verifiedCheckpoint === undefined;
     const isGood = faults.length === 0 && hasTrained(attempt);
     tries.push([attempt.resumedFrom.checkpoint, { epoch, faults, isGood, isRefused }]);

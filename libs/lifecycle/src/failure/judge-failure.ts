@@ -1,5 +1,5 @@
 /** What answers a failure, which budget pays, and how long is the pause? */
-import type { FailureJudgement, FailureRule, FailureTally } from '@coxswain/api-types';
+import { type FailureJudgement, type FailureRule, type FailureTally, startStepOf } from '@coxswain/api-types';
 import { fingerprintOf, isOwnException } from '@coxswain/health';
 import type { Facts } from '../observation/facts.ts';
 import { type JobRecord, withLastAttempt } from '../record/job-record.ts';
@@ -100,7 +100,7 @@ function tallied(
   if (!isTallied(failure.reason)) return failures;
   const ranMs = now.getTime() - Date.parse(attempt?.runningAt ?? '');
   return withFailedRun(failures, {
-    fromStep: attempt?.resumedFrom?.step ?? 0,
+    fromStep: attempt === undefined ? 0 : startStepOf(attempt),
     reachedStep: lastStep,
     checkpointStep: checkpoint?.step,
     ranMs: Number.isNaN(ranMs) ? 0 : ranMs,

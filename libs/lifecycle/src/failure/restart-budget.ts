@@ -1,4 +1,4 @@
-import { type Attempt, ATTEMPT_REASONS, type FailureRule } from '@coxswain/api-types';
+import { type Attempt, ATTEMPT_REASONS, type FailureRule, startStepOf } from '@coxswain/api-types';
 import type { JobRecord } from '../record/job-record.ts';
 import { isCheckpointReason } from './checkpoint-standing.ts';
 
@@ -69,7 +69,7 @@ function freeFailuresInARow(attempts: readonly Attempt[]): number {
 }
 
 function hasAdvanced(attempt: Attempt): boolean {
-  return (attempt.lastStep ?? 0) > (attempt.resumedFrom?.step ?? 0);
+  return (attempt.lastStep ?? 0) > startStepOf(attempt);
 }
 
 /** Whether an attempt with that reason had not released a pod. */

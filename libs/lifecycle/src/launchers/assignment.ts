@@ -42,6 +42,7 @@ export function assignmentOf({ job, placement, attempt }: Assigning, podIndex: n
     worldSize: placement.worldSize,
     ...(saveDirectory === undefined ? {} : { saveDirectory }),
     ...(resume === undefined ? {} : { resume }),
+    ...(attempt.memorySave === undefined ? {} : { memorySave: attempt.memorySave }),
     ...(job.spec.restartPolicy.inPlace === 'WhenPossible' ? { onFailure: 'wait' } : {}),
   };
 }

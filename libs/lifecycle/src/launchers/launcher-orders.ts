@@ -3,7 +3,8 @@ import { type Attempt, hasRanks, memberCount, type PlacementSpec } from '@coxswa
 import { isFenced } from '../failure/broken-gang.ts';
 import { longestDelayMs } from '../failure/restart-budget.ts';
 import { hasReaped, isBegun } from '../observation/incarnation.ts';
-import type { ObservedLauncher } from '../observation/observed.ts';
+import type { ObservedLauncher } from '../observation/observed-launcher.ts';
+import { memorySaveOfAll } from '../observation/memory-save.ts';
 
 /** A launcher's last report, and the index of its pod in the placement. */
 export interface PlacedLauncher extends ObservedLauncher {
@@ -40,7 +41,15 @@ export function launcherOrders(gang: {
   const members = launchers.filter(([, { podIndex }]) => isMember(podIndex));
   const free = new Set(members.filter(([, one]) => hasReaped(one, fence)).map(([, { podIndex }]) => podIndex));
   const isFree = free.size === podCount || isBegun(gang.launchers.values(), fence);
-  const mayBegin = newest === 1 || (isDue && isFree);
+  // A save in memory is recorded before any launcher receives it.
+  const isUnrecorded =
+    attempt.memorySave === undefined &&
+    free.size === podCount &&
+    memorySaveOfAll(
+      attempt,
+      launchers.map(([, one]) => one),
+    ) !== undefined;
+  const mayBegin = newest === 1 || (isDue && isFree && !isUnrecorded);
   return new Map(
     launchers.flatMap(([podUid, launcher]): (readonly [string, LauncherOrder])[] => {
       const { epoch, incarnation, state, podIndex } = launcher;

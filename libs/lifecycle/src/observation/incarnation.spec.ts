@@ -1,4 +1,4 @@
-import type { ObservedLauncher } from './observed.ts';
+import type { ObservedLauncher } from './observed-launcher.ts';
 import { hasReaped } from './incarnation.ts';
 
 describe('whether nothing of an earlier incarnation runs in a pod, before incarnation 3 of epoch 2', () => {

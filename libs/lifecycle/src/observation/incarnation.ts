@@ -2,7 +2,8 @@
 import type { Attempt, EndedIncarnation, TerminationCause } from '@coxswain/api-types';
 import { type Facts, isTerminal, nodeStateOf } from './facts.ts';
 import { podsOf } from './gang.ts';
-import type { ObservedLauncher, ObservedPod } from './observed.ts';
+import type { ObservedPod } from './observed.ts';
+import type { ObservedLauncher } from './observed-launcher.ts';
 
 /** Identifies one run of the ranks of an attempt. Only its reports, rendezvous and saves are accepted. */
 export interface Fence {

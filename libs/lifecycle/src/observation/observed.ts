@@ -4,7 +4,6 @@ import type {
   Checkpoint,
   Fingerprint,
   IncidentKind,
-  LauncherState,
   Placement,
   PlacementSpec,
   RankOperation,
@@ -19,7 +18,7 @@ import type { ReadRuntime } from '@coxswain/runtime';
 import type { EndProposal, Ruling } from '../arbiter/judge-ends.ts';
 import type { ClaimOnJob } from './claims.ts';
 import type { Hearing } from './hearing.ts';
-import type { ObservedMarks } from './observed-marks.ts';
+import type { ObservedLauncher } from './observed-launcher.ts';
 import type { ObservedReferences } from './references.ts';
 import type { PodWarning } from './pod-warnings.ts';
 import type { RefusedCall } from './refused-calls.ts';
@@ -184,17 +183,6 @@ export interface Observed {
   readonly progress?: ObservedProgress;
   /** State of the last action planJob, as long as this process remembers it. */
   readonly planning?: ObservedPlanning;
-}
-
-/** A launcher's last report about the ranks of its pod. */
-export interface ObservedLauncher {
-  readonly epoch: number;
-  /** The newest incarnation that was assigned to it; 0 before the first. */
-  readonly incarnation: number;
-  readonly state: LauncherState;
-  /** Cause of the failure, if the state is reaped and a rank failed by itself; absent if the ranks were ended by order. */
-  readonly cause?: TerminationCause;
-  readonly marks?: ObservedMarks;
 }
 
 /** A refused write, which is not repeated now and delays nothing. */

@@ -18,7 +18,6 @@ import type {
   NodeCensus,
   NodeState,
   Observed,
-  ObservedLauncher,
   ObservedNodeRequest,
   ObservedNodeSearch,
   ObservedPlanning,
@@ -30,6 +29,7 @@ import type {
   ObservedStanding,
   Verdict,
 } from '../observation/observed.ts';
+import type { ObservedLauncher } from '../observation/observed-launcher.ts';
 import type { Hearing } from '../observation/hearing.ts';
 import type { PodQuotas } from '../observation/pod-quotas.ts';
 import type { ReferenceReads } from '../observation/references.ts';

@@ -1,5 +1,13 @@
 /** When does a job end? Pure: the operator, the API and the simulator ask the same question. */
-import { type Attempt, effectiveLayout, type EndBasis, gpuCount, stepsOf, type TrainingJob } from '@coxswain/api-types';
+import {
+  type Attempt,
+  effectiveLayout,
+  type EndBasis,
+  gpuCount,
+  startStepOf,
+  stepsOf,
+  type TrainingJob,
+} from '@coxswain/api-types';
 import { heldByRunMs, type HeldTimes } from './held-time.ts';
 import { measuredStepMs, startDelayMs } from './step-time.ts';
 
@@ -79,7 +87,7 @@ function runOf(job: TrainingJob, now: Date): Run {
   const startedMs = parsed(attempt?.startedAt) ?? now.getTime();
   const { progress } = status ?? {};
   const reportedMs = parsed(progress?.reportedAt);
-  const from = attempt === undefined ? (status?.checkpoint?.step ?? 0) : (attempt.resumedFrom?.step ?? 0);
+  const from = attempt === undefined ? (status?.checkpoint?.step ?? 0) : startStepOf(attempt);
   if (attempt?.firstStep !== undefined && progress !== undefined && reportedMs !== undefined)
     return { attempt, startedMs, fromMs: reportedMs, stepsDone: progress.step };
   return { attempt, startedMs, fromMs: startedMs + startDelayMs(job), stepsDone: from };
