@@ -89,6 +89,12 @@ describe('ranks that failed are started again in their pod', () => {
       { incarnation: 1, step: 7 },
       { incarnation: 1, step: 5 },
     ]);
+    // Another leader hears it with the first word, before it gives out ranks.
+    operator.connections[0]?.close();
+    const repeated = (): Started['operator']['messages'] =>
+      (operator.connections[1]?.messages ?? []).filter(({ kind }) => kind === 'reaped');
+    await eventually('reaped, once more', () => repeated().length > 0);
+    expect(repeated()[0]).toHaveProperty('memorySaves.length', 2);
     // The checkpoint is not even looked at: its storage may be what is slow.
     const resume = { step: 3, path: 'gone', manifestSha256: 'a'.repeat(64) };
     assign({ incarnation: 2, resume, ...(memorySave === undefined ? {} : { memorySave }) });

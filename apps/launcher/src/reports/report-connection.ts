@@ -154,7 +154,8 @@ export class ReportConnection {
   /** Removes optional parts that the connected operator does not read: a report may be sent to another operator than it was made for. */
   #readable(draft: Draft): Draft {
     if (draft.kind === 'checkpointSaved') return { ...draft, checkpoint: this.#readableSave(draft.checkpoint) };
-    if (draft.kind === 'reaped' && !this.listensTo(LISTENS_TO_MEMORY_SAVES)) {
+    // A new leader gives out ranks as soon as it has heard all launchers, which may be before it has said what it reads.
+    if (draft.kind === 'reaped' && !this.lastListenedTo(LISTENS_TO_MEMORY_SAVES)) {
       const { memorySaves: _, ...plain } = draft;
       return this.#withMarks(plain);
     }
