@@ -34,7 +34,8 @@ describe('a job spec is rejected', () => {
     [
       'with standbys that have nothing to resume from, in pods that do not stay, of several islands: all at once',
       {
-        ...withField(JOB, 'checkpoint', undefined),
+        ...JOB,
+        checkpoint: undefined,
         engine: { name: 'command', image: 'i', command: ['x'] },
         standby: 1,
         restartPolicy: { inPlace: 'Never' },

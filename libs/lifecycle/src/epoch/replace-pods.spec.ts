@@ -3,7 +3,8 @@ import { placementSha256 } from '@coxswain/scheduling';
 import { decide } from '../decide/decide.ts';
 import { launcherOrders, membersOf } from '../launchers/launcher-orders.ts';
 import { assignmentOf } from '../launchers/assignment.ts';
-import type { Observed, ObservedLauncher, ObservedPod } from '../observation/observed.ts';
+import type { Observed, ObservedPod } from '../observation/observed.ts';
+import type { ObservedLauncher } from '../observation/observed-launcher.ts';
 import { aCapacity, aCheckpoint, anExit, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, kinds, NOW, settled } from '../testing/jobs.ts';
 
