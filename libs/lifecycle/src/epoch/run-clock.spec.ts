@@ -42,6 +42,7 @@ function clockAfter(
     observed: { launchers },
     pods: pods.map((_, index) => ({ uid: `uid-${index}`, epoch: 2, podIndex: index })),
     placements,
+    attempts: [],
   } as unknown as Facts;
   return withClock(record, facts).attempts.at(-1)?.clock;
 }

@@ -7,7 +7,7 @@ import { lastStepAt, recordMarks, withPace } from './run-marks.ts';
 
 type Marks = Pick<Attempt, 'restoredAt' | 'firstStep' | 'lastStepAt'>;
 const at = NOW.toISOString();
-const NOTHING = { checkpoints: [], pods: [], placements: [] };
+const NOTHING = { checkpoints: [], pods: [], placements: [], attempts: [] };
 const from20 = { resumedFrom: { checkpoint: 'tiny-gpt-e1-s20', step: 20 } };
 
 const inMemory = { memorySave: { incarnation: 1, step: 30 } };
