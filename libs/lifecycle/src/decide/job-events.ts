@@ -384,6 +384,7 @@ function describePlacement(placement: PlacementSpec): string {
   const pods = podCount(placement);
   const shown = Array.from({ length: Math.min(pods, SHOWN_NODES) }, (_, podIndex) => {
     const ranks = ranksOfPod(placement, podIndex);
+    if (ranks.length === 0) return `a standby on ${placement.nodes[podIndex] ?? 'unknown'}`;
     return `${ranks.length === 1 ? 'rank' : 'ranks'} ${formatRanks(ranks)} on ${placement.nodes[podIndex] ?? 'unknown'}`;
   });
   return pods > SHOWN_NODES ? `${shown.join(', ')} and ${pods - SHOWN_NODES} more nodes` : shown.join(', ');

@@ -16,6 +16,7 @@ import { acrossIslandsOf, capacityToReplace, type PlacedGang } from '@coxswain/f
 import { capacityWithout, type FoundNodes, foundNow, type NodeSearch, searchNodes } from '@coxswain/job-planning';
 import { isSameDivision, layoutToLoad } from '@coxswain/checkpoint';
 import { worldSize } from '@coxswain/layout';
+import { cutText } from '@coxswain/safe-text';
 import { nodesByRank, nodesOfStandbys } from './nodes-of-standbys.ts';
 import type { Acceptance } from './acceptance.ts';
 import { type Start, startAt } from '../conversion/start-at.ts';
@@ -195,6 +196,9 @@ function nextEpochNumber(record: JobRecord, facts: Facts): number {
   return Math.max(record.epoch, ...plausible) + 1;
 }
 
+/** What the status of an attempt holds of it. */
+const MAX_WHERE_CHARACTERS = 512;
+
 /** Places that attempt of the job, if possible. The same observation gives the same placement. */
 export function place(record: JobRecord, facts: Facts, placing: Placing): NextEpoch {
   const { spec } = placing;
@@ -213,7 +217,7 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
   if (found.kind !== 'placed') return { ...found, refused: request, wanted };
   const standbys = nodesOfStandbys(record, facts, { spec: placing.spec, gang: found });
   const gang = { ...found, nodes: [...found.nodes, ...standbys.nodes] };
-  const where = [found.where, standbys.why ?? ''].join(' ').trim();
+  const where = cutText([found.where, standbys.why ?? ''].join(' ').trim(), MAX_WHERE_CHARACTERS);
   return asPlaced(record, facts, { placing, placement: placementSpec(facts, placing, gang), where });
 }
 
