@@ -44,7 +44,7 @@ export class MemorySavesOfPod {
       .slice(0, MOST_REPORTED);
   }
 
-  /** Removes every save but that one, and what is unfinished: ranks that begin anew may reach a step again with other values. */
+  /** Removes every save but that one, and what is unfinished: ranks that restart from a checkpoint may reach a step with other values. */
   keepOnly(kept: MemorySave | undefined): void {
     for (const folder of namesIn(this.#directory)) {
       for (const name of namesIn(join(this.#directory, folder)))

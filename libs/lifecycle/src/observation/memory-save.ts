@@ -4,8 +4,8 @@ import { fenceOf, hasReaped, isBegun } from './incarnation.ts';
 import type { ObservedLauncher } from './observed-launcher.ts';
 
 /**
- * The newest save in memory that every launcher of the gang reports, if it is newer than the recorded checkpoint; undefined: there is none, or the ranks
- * of an earlier incarnation still run, or the next ones have begun. A launcher reports only what its own ranks have saved in these pods, so a pod that was
+ * The newest save in memory that every launcher of the gang reports, if it is newer than the recorded checkpoint. undefined: there is none. It is not known
+ * while ranks of an earlier incarnation run, and does not change once the next ones have begun. A launcher reports only what its own ranks have saved in these pods, so a pod that was
  * replaced has none.
  */
 export function memorySaveOfAll(
