@@ -47,7 +47,7 @@ export function launcherOrders(gang: {
     free.size === podCount &&
     memorySaveOfAll(
       attempt,
-      launchers.map(([, one]) => one),
+      members.map(([, one]) => one),
     ) !== undefined;
   const mayBegin = newest === 1 || (isDue && isFree && !isUnrecorded);
   return new Map(

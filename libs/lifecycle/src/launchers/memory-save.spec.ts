@@ -44,4 +44,14 @@ describe('the save in memory from which ranks restart', () => {
     const launchers = new Map([0, 1].map((podIndex) => [`pod-${podIndex}`, { podIndex, ...reaped(saved(60)) }]));
     expect(launcherOrders({ attempt, podCount: 2, launchers, isDue: true }).size).toBe(want);
   });
+
+  it('launchers wait for its record beside a standby, which has saved nothing', () => {
+    const attempt = anAttempt({ incarnation: 2, resumedFrom: RESUMED });
+    const launchers = new Map([
+      ['pod-0', { podIndex: 0, ...reaped(saved(60)) }],
+      ['standby', { podIndex: 1, ...reaped() }],
+    ]);
+    const isMember = (podIndex: number): boolean => podIndex === 0;
+    expect(launcherOrders({ attempt, podCount: 1, isMember, launchers, isDue: true }).size).toBe(0);
+  });
 });
