@@ -21,6 +21,8 @@ import { KEEP_LOGS, keepLogs, type LogsToKeep } from './kept-logs/keep-logs.ts';
 import { readKeptLogs } from './kept-logs/read-kept-logs.ts';
 import { runVerifier, VERIFY_CHECKPOINT } from './checkpoints/verifier-process.ts';
 import { WATCH_SAVES, watchSaves } from './engine-saves/watch-saves.ts';
+import { installObserver } from './observe/install-observer.ts';
+import { observe } from './observe/observe-command.ts';
 import { install } from './program/install.ts';
 import { run } from './pod/run.ts';
 import { waitForSignal } from './program/rest.ts';
@@ -34,6 +36,8 @@ const HELP = `${NAME} ${LAUNCHER_VERSION}: the first process of a training conta
   ${NAME} run -- <program> [arguments]   start one process of the engine per GPU, watch and report
   ${NAME} install --to <directory>       copy this program into a directory, as ${NAME}
   ${NAME} install <file>                 copy this program to a path
+  ${NAME} install-observer <directory>   copy what observes a pod of another controller into a directory
+  ${NAME} observe <pid>                  observe the ranks below that process until it ends
   ${NAME} rest                           stay idle until SIGTERM or SIGINT, in a pod that only pulls images
   ${NAME} version                        print the version
   ${NAME} --help                         print this
@@ -54,6 +58,15 @@ async function main(args: readonly string[]): Promise<number> {
       return await runRanks(rest);
     case 'install':
       return await installSelf(rest);
+    case 'install-observer':
+      // The pod of another controller starts whatever happens here.
+      await installObserver(process.execPath, rest[0] ?? '').catch((error: unknown) => {
+        process.stderr.write(`${NAME}: the pod will not be observed: ${String(error)}\n`);
+      });
+      return 0;
+    case 'observe':
+      await observe(Number(rest[0]), process.env).catch(() => undefined);
+      return 0;
     case 'rest':
       await waitForSignal();
       return 0;

@@ -140,6 +140,21 @@ export {
   STACKS_WITHIN_MS,
   ThreadStack,
 } from './stacks.ts';
+export {
+  OBSERVE_ANNOTATIONS,
+  OBSERVE_CONFIG_MAP,
+  OBSERVE_LABEL,
+  OBSERVE_PATH,
+  OBSERVE_TOKEN_AUDIENCE,
+  OBSERVED_JOBS_PATH,
+  OBSERVED_KINDS,
+  OBSERVED_PHASES,
+  OBSERVED_POD,
+  ObservedJob,
+  ObservedJobs,
+  ObserverReply,
+  ObserverReport,
+} from './observed-job.ts';
 export { JOB_STATES, JobState, TrainingJobStatus } from './training-job.ts';
 export { isSystemPriorityClass, ObjectName, PriorityClassName } from './field-names.ts';
 export { describeSecrets, placeOf, SECRET_PREFIX } from './secret-references.ts';

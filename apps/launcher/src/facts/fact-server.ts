@@ -4,6 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { TokenBucket } from '@coxswain/units';
 import { z } from 'zod';
+import { MAX_RANKS_PER_POD } from '@coxswain/api-types';
 import { LAUNCHER_ENV } from '../program/settings.ts';
 import { LineSplitter, type Line } from '../logs/line-splitter.ts';
 import { MAX_FACT_BYTES, parseFact, type EngineFact } from './engine-facts.ts';
@@ -70,8 +71,8 @@ export interface FactServerOptions {
   /** Of the socket, in a directory that belongs to this launcher alone. */
   readonly path: string;
   readonly bootId: string;
-  /** Of this pod. */
-  readonly ranks: readonly number[];
+  /** Of this pod; any: whatever ranks the processes say they are. */
+  readonly ranks: readonly number[] | 'any';
   /** Processes that the launcher itself started. */
   readonly started: () => readonly number[];
   /** Processes that became a rank after their start, by rank. Their environment at that time does not name it. */
@@ -102,7 +103,8 @@ export class FactServer {
   private constructor(options: FactServerOptions) {
     this.#options = options;
     this.#server = createServer((socket) => this.#accept(socket));
-    this.#server.maxConnections = options.ranks.length * HOOKS.length + SPARE_CONNECTIONS;
+    const most = options.ranks === 'any' ? MAX_RANKS_PER_POD : options.ranks.length;
+    this.#server.maxConnections = most * HOOKS.length + SPARE_CONNECTIONS;
     this.#server.on('drop', () => (this.#refused += 1));
     this.#server.on('error', () => undefined);
   }
@@ -202,7 +204,7 @@ export class FactServer {
   #whyNot(asking: Connection, { pid, bootId, rank, hook }: Hello): string | undefined {
     const { processes = realProcesses, ranks, started, adopted } = this.#options;
     if (bootId !== this.#options.bootId) return 'it names another start of the launcher';
-    if (!ranks.includes(rank)) return `rank ${rank} is not one of this pod`;
+    if (ranks !== 'any' && !ranks.includes(rank)) return `rank ${rank} is not one of this pod`;
     const own = adopted?.().get(rank);
     if (own === undefined || !processes.isBelow(pid, [own])) {
       const environment = processes.environmentOf(pid);

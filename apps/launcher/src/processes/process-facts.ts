@@ -66,6 +66,18 @@ export function stateOf(pid: number): string | undefined {
   return statOf(pid)[0] || undefined;
 }
 
+/** When the process began, in ticks since the start of the machine; undefined where it has ended. A process ID alone may be another process later. */
+export function beginningOf(pid: number): string | undefined {
+  const fields = statOf(pid);
+  return fields[0] === 'Z' ? undefined : fields[19];
+}
+
+/** Bytes that the process has written to files and pipes, and not to sockets; undefined where that may not be read. */
+export function writtenBytesOf(pid: number): number | undefined {
+  const found = /^wchar: (\d+)$/m.exec(read(pid, 'io') ?? '');
+  return found === null ? undefined : Number(found[1]);
+}
+
 /** Whether the process has ended and `parent`, which started it, has not asked for its exit code yet. */
 export function isZombieOf(pid: number, parent: number | undefined): boolean {
   return stateOf(pid) === 'Z' && parentOf(pid) === parent;
@@ -77,7 +89,7 @@ function statOf(pid: number | 'self'): readonly string[] {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
-function read(pid: number | 'self', name: 'environ' | 'stat'): string | undefined {
+function read(pid: number | 'self', name: 'environ' | 'stat' | 'io'): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'latin1');
   } catch {
