@@ -1,4 +1,4 @@
-import { API_GROUP, DRAIN_REQUESTS } from '@coxswain/api-types';
+import { API_GROUP, DRAIN_REQUESTS, OBSERVE_CONFIG_MAP } from '@coxswain/api-types';
 import type { PolicyRule } from '@coxswain/kube';
 import { KUEUE_API } from '@coxswain/scheduling';
 import { PERMIT_CONFIG_MAP } from './installation/refuse-running-jobs.ts';
@@ -126,6 +126,12 @@ export const NAMESPACE_RULES = (options: { readonly leaseName: string }): readon
   ...leaseRules(options.leaseName),
   { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'patch'], resourceNames: [REPORT_TLS_SECRET] },
+];
+
+/** Parameters of the admission policy for observed pods, in the operator's own namespace. The chart grants them only with `observe.enabled`. */
+export const OBSERVE_NAMESPACE_RULES: readonly PolicyRule[] = [
+  { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
+  { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'patch'], resourceNames: [OBSERVE_CONFIG_MAP] },
 ];
 
 function leaseRules(name: string): readonly PolicyRule[] {

@@ -16,6 +16,12 @@ export const otherControllerVariables = {
     .describe(
       'Namespace whose DrainRequests of NVSentinel (nvsentinel.nvidia.com/v1alpha1) are answered: gangs save and leave the node. Empty: none are.',
     ),
+  COXSWAIN_OBSERVE: z
+    .stringbool()
+    .default(false)
+    .describe(
+      'Whether pods of other controllers with label training.coxswain.dev/observe may report. The chart then has an admission policy that wraps their command.',
+    ),
 };
 
 /** What the operator does for other controllers. */
@@ -24,12 +30,19 @@ export interface OtherControllers {
   readonly followsKueue: boolean;
   /** Namespace of the DrainRequests of NVSentinel that it answers; undefined: none. Who may create them there can have any gang moved. */
   readonly answersDrainsIn: string | undefined;
+  /** Whether pods of other controllers may report. */
+  readonly observes: boolean;
 }
 
 export function otherControllers(env: {
   readonly COXSWAIN_KUEUE: boolean;
   readonly COXSWAIN_ANSWER_DRAINS_IN: string;
+  readonly COXSWAIN_OBSERVE: boolean;
 }): OtherControllers {
   const { COXSWAIN_ANSWER_DRAINS_IN: namespace } = env;
-  return { followsKueue: env.COXSWAIN_KUEUE, answersDrainsIn: namespace === '' ? undefined : namespace };
+  return {
+    followsKueue: env.COXSWAIN_KUEUE,
+    answersDrainsIn: namespace === '' ? undefined : namespace,
+    observes: env.COXSWAIN_OBSERVE,
+  };
 }

@@ -13,6 +13,7 @@ import { JobTelemetry } from './job-telemetry.ts';
 import { LauncherReports } from './launcher-reports.ts';
 import { MessageDeduplicator } from './message-deduplicator.ts';
 import { ProgressTracker } from './progress-tracker.ts';
+import { ObservedTelemetry } from './observed-telemetry.ts';
 import { Rendezvous } from './rendezvous.ts';
 import { startReportServer } from './report-server.ts';
 import type { PodPreflightReport, SessionCount, PodTrainedReport } from './session-ports.ts';
@@ -59,6 +60,18 @@ const health = new HealthWatch({
   ...(records === undefined ? {} : { records }),
   stacks: (run, ranks) => stacks.evidenceOf(run, ranks),
 });
+const observed =
+  start.observes === true
+    ? new ObservedTelemetry({
+        client,
+        clock,
+        authenticator,
+        leadership: () => ports.leadership(),
+        windowMs: start.healthWindowMs,
+        idleMs: start.idleMs,
+        kilobytesPerSecond: () => fairShareOf(server.connections).kilobytes.perSecond,
+      })
+    : undefined;
 const telemetry = new JobTelemetry({ health, progress, stacks });
 const active = new ActivePods();
 const launchers = new LauncherReports();
@@ -78,6 +91,9 @@ const server = await startReportServer({
   silenceMs: start.silenceMs,
   series: { ...readers, ring: series, clock },
   stacks: { ...readers, requests: stacks },
+  ...(observed === undefined
+    ? {}
+    : { observed: { endpoint: observed.endpoint, jobs: { ...readers, jobs: observed.jobs } } }),
   keptLogs: { ...readers, open: (request) => ports.openKeptLogs(request) },
   sessions: {
     ports,
@@ -101,6 +117,8 @@ const server = await startReportServer({
   },
 });
 
+void observed?.run(stopping.signal);
+
 /** Whether the previous digest was taken. Until then the next one accumulates instead of being sent. */
 let isTaken = true;
 let digestedAtMs = 0;
@@ -111,6 +129,7 @@ function digest(): void {
   const isUrgent = ports.hasEnded || health.hasReports || launchers.hasNew || preflights.size > 0;
   if (sinceMs >= DIGEST_MS) health.tick();
   health.serve();
+  observed?.serve();
   if (!isTaken || sinceMs < (isUrgent ? HURRY_MS : DIGEST_MS)) return;
   const now = performance.eventLoopUtilization();
   send({

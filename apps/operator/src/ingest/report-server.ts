@@ -9,6 +9,8 @@ import {
   REPORT_PATH,
   SERIES_PATH,
   KEPT_LOGS_PATH,
+  OBSERVE_PATH,
+  OBSERVED_JOBS_PATH,
   STACKS_PATH,
   UNREACHABLE_LEADER_HEADER,
 } from '@coxswain/api-types';
@@ -21,6 +23,7 @@ import { ReportSession } from './report-session.ts';
 import type { SessionContext } from './session-ports.ts';
 import { serveSeries, type SeriesAccess } from './series-stream.ts';
 import { type KeptLogsAccess, serveKeptLogs } from './serve-kept-logs.ts';
+import { type ObservedJobsAccess, type ObserverEndpoint, serveObservedJobs } from './serve-observers.ts';
 import { serveStacks, type StacksAccess } from './serve-stacks.ts';
 import { Throttle } from './throttle.ts';
 import { cutOffUnlessRead, sendTo } from './unread-bytes.ts';
@@ -37,6 +40,8 @@ export interface ReportServerOptions {
   readonly series: SeriesAccess;
   readonly stacks: StacksAccess;
   readonly keptLogs: KeptLogsAccess;
+  /** Absent: pods of other controllers are not observed. */
+  readonly observed?: { readonly endpoint: ObserverEndpoint; readonly jobs: ObservedJobsAccess };
   readonly clock: Clock;
   /** A connection without traffic for this time is cut, and the launcher reconnects. This is no evidence about the gang. */
   readonly silenceMs: number;
@@ -62,6 +67,8 @@ const MAX_CONNECTIONS = 8_000;
 const UNIDENTIFIED: UnidentifiedLimits = { most: 2_048, helloWithinMs: 10_000 };
 /** Time in which a disconnected launcher can read the reason. */
 const PARTING_MS = 5_000;
+/** Longer than observers of other controllers' pods rest between two reports. */
+const KEEP_ALIVE_MS = 15_000;
 const PACE_CHECK_MS = 2_000;
 /** Characters of unhandled frames of one connection above which reading pauses. */
 const MAX_WAITING_CHARACTERS = 32_768;
@@ -84,6 +91,7 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
     { cert: options.serving.certPem, key: options.serving.keyPem, minVersion: 'TLSv1.3' },
     (request, response) => route({ options, unidentified }, request, response),
   );
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   let share = fairShareOf(0);
   let cancelPace = (): void => undefined;
   const keepPace = (): void => {
@@ -236,6 +244,10 @@ function route(
     serveStacks(options.stacks, call).catch(() => response.destroy());
   } else if (path === `POST ${KEPT_LOGS_PATH}`) {
     serveKeptLogs(options.keptLogs, call).catch(() => response.destroy());
+  } else if (path === `POST ${OBSERVE_PATH}` && options.observed !== undefined) {
+    options.observed.endpoint.serve(call).catch(() => response.destroy());
+  } else if (path === `POST ${OBSERVED_JOBS_PATH}` && options.observed !== undefined) {
+    serveObservedJobs(options.observed.jobs, call).catch(() => response.destroy());
   } else {
     response.writeHead(404, { 'content-type': 'text/plain' });
     response.end(`there is ${REPORT_PATH}, ${SERIES_PATH}, ${STACKS_PATH} and ${KEPT_LOGS_PATH}\n`);

@@ -37,12 +37,13 @@ import type { SessionCount } from '../ingest/session-ports.ts';
 import { ReportTls } from '../ingest/report-tls.ts';
 import { SecretAuthorityStore } from '../ingest/secret-authority-store.ts';
 import type { ReconcilerOptions } from '../training-job/training-job.reconciler.ts';
+import { publishObserveParameters } from './publish-observe-parameters.ts';
 import { FinishedJobs } from './finished-jobs.ts';
 import type { OperatorMetrics } from './operator-metrics.ts';
 
 /** Parts of the reporting side. */
 export interface ReportingParts extends Pick<KubernetesReportPortsOptions, 'store' | 'term' | 'currentLeader'> {
-  readonly config: Pick<Config, 'reports' | 'retention' | 'namespace' | 'kubeconfigPath'>;
+  readonly config: Pick<Config, 'reports' | 'retention' | 'namespace' | 'kubeconfigPath' | 'observes'>;
   readonly client: KubeClient;
   readonly cache: ClusterCache;
   readonly clock: Clock;
@@ -278,6 +279,7 @@ export class Reporting {
   /** Issues or renews this replica's certificate. Reads the authority from the API server. */
   async refreshCertificate(): Promise<void> {
     if (await this.#tls.refresh()) this.#thread.send({ kind: 'certificate', serving: this.#tls.material.serving });
+    await publishObserveParameters(this.#parts, this.forPods);
   }
 
   /** Starts the thread, which opens the port. Rejects if the port is in use. */
@@ -306,7 +308,7 @@ export class Reporting {
   }
 
   #startOfThread(): IngestStart {
-    const { reports, kubeconfigPath } = this.#parts.config;
+    const { reports, kubeconfigPath, observes } = this.#parts.config;
     const { listenHost, listenPort, ownUrl, heartbeatTimeoutMs, seriesReaders, healthWindowMs } = reports;
     const { idleMs, healthTraceDirectory } = reports;
     return {
@@ -316,6 +318,7 @@ export class Reporting {
       serving: this.#tls.material.serving,
       silenceMs: heartbeatTimeoutMs,
       seriesReaders,
+      observes,
       healthWindowMs,
       idleMs,
       ...(healthTraceDirectory === undefined ? {} : { healthTraceDirectory }),

@@ -1,0 +1,86 @@
+/** Connects what observes pods of other controllers: detectors, stack traces and reads of pods. Own jobs have theirs; the two share nothing. */
+import type { Clock, KubeClient } from '@coxswain/kube';
+import type { Authenticator } from './authenticator.ts';
+import { HealthWatch } from './health-watch.ts';
+import { ObservedJobs } from './observed-jobs.ts';
+import { ObservedPodReads } from './observed-pod-reads.ts';
+import { ObserverEndpoint } from './serve-observers.ts';
+import type { ReportPorts } from './session-ports.ts';
+import { StackRequests } from './stack-requests.ts';
+import { TelemetryBudget } from './telemetry-budget.ts';
+
+const TICK_MS = 1_000;
+
+interface ObservedTelemetryParts {
+  readonly client: Pick<KubeClient, 'list'>;
+  readonly clock: Clock;
+  readonly authenticator: Authenticator;
+  readonly leadership: ReportPorts['leadership'];
+  readonly windowMs: number;
+  readonly idleMs: number;
+  readonly kilobytesPerSecond: () => number;
+}
+
+/** Everything about observed jobs in the ingest thread. */
+export class ObservedTelemetry {
+  readonly jobs: ObservedJobs;
+  readonly endpoint: ObserverEndpoint;
+  readonly #clock: Clock;
+  readonly #health: HealthWatch;
+  readonly #pods: ObservedPodReads;
+  #tickedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor({
+    client,
+    clock,
+    authenticator,
+    leadership,
+    windowMs,
+    idleMs,
+    kilobytesPerSecond,
+  }: ObservedTelemetryParts) {
+    this.#clock = clock;
+    const monotonicMs = (): number => clock.monotonicMs();
+    const rosterOf = (key: string): ReturnType<StackRequestsRoster> => Promise.resolve(this.jobs.rosterOf(key));
+    const stacks: StackRequests = new StackRequests({
+      rendezvous: { membersOf: (gang) => this.jobs.membersOf(gang) },
+      rosterOf,
+      clock,
+      kilobytesPerSecond,
+    });
+    this.#health = new HealthWatch({
+      monotonicMs,
+      rosterOf,
+      windowMs,
+      idleMs,
+      stacks: (run, ranks) => stacks.evidenceOf(run, ranks),
+      budget: new TelemetryBudget(),
+    });
+    this.jobs = new ObservedJobs({ health: this.#health, stacks: () => stacks, monotonicMs, now: () => clock.now() });
+    this.#pods = new ObservedPodReads({
+      client,
+      clock,
+      isLeading: () => leadership().leading,
+      take: (pods) => this.jobs.replacePods(pods),
+    });
+    const onUnknown = (): void => this.#pods.hurry();
+    this.endpoint = new ObserverEndpoint({ authenticator, leadership, jobs: this.jobs, monotonicMs, onUnknown });
+  }
+
+  /** Reads pods until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#pods.run(signal);
+  }
+
+  /** Called several times a second. */
+  serve(): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#tickedAtMs >= TICK_MS) {
+      this.#tickedAtMs = nowMs;
+      this.jobs.tick();
+    }
+    this.#health.serve();
+  }
+}
+
+type StackRequestsRoster = ConstructorParameters<typeof StackRequests>[0]['rosterOf'];
