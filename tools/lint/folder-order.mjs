@@ -24,6 +24,8 @@ export const FOLDER_ORDER = {
     'webhooks',
     'projects',
     'renderings',
+    // jobs of other controllers
+    'observed',
     'queue',
     'goodput',
     'incidents',
@@ -79,6 +81,8 @@ export const FOLDER_ORDER = {
   ],
   'apps/dashboard': ['pages', 'components', 'checkpoints', 'fabric', 'plans', 'new-job', 'job', 'jobs', 'queue'],
   'apps/launcher': [
+    // beside a program that another controller started
+    'observe',
     // the life of one pod
     'pod',
     // the files that a job runs

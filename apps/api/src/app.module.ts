@@ -58,6 +58,7 @@ import { LayoutResolvers } from './layouts/layout.resolvers.ts';
 import { LayoutsModule } from './layouts/layouts.module.ts';
 import { PlanResolvers } from './plans/plan.resolvers.ts';
 import { PlansModule } from './plans/plans.module.ts';
+import { ObservedJobsModule } from './observed/observed-jobs.module.ts';
 import { QueueModule } from './queue/queue.module.ts';
 import { QueueRecords } from './queue/queue-records.ts';
 import { QueueResolvers } from './queue/queue.resolvers.ts';
@@ -113,6 +114,7 @@ const FEATURES: readonly Type[] = [
   RenderingsModule,
   FabricModule,
   GoodputModule,
+  ObservedJobsModule,
   QueueModule,
   IncidentsModule,
   StacksModule,

@@ -35,6 +35,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       { names: ['costs'], load: async () => (await import('./jobs/costs-command.ts')).addCostsCommand },
       { names: ['incidents'], load: async () => (await import('./jobs/incidents-command.ts')).addIncidentsCommand },
       { names: ['stacks'], load: async () => (await import('./jobs/stacks-command.ts')).addStacksCommand },
+      { names: ['observe'], load: async () => (await import('./jobs/observe-command.ts')).addObserveCommand },
       {
         names: ['submit', 'label', 'suspend', 'cancel', 'resume', 'delete'],
         load: async () => (await import('./jobs/acting-commands.ts')).addActingCommands,

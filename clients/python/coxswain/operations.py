@@ -583,6 +583,17 @@ def layouts_list(
     )
 
 
+def observed_jobs_list(
+    project: str,
+) -> Request[types.ObservedJobs]:
+    """Jobs of other controllers whose pods are observed: what their ranks do, findings, and what is unknown."""
+    return Request(
+        method="GET",
+        path=f"/v1/projects/{quote(project)}/observed-jobs",
+        answer="json",
+    )
+
+
 def plans_accuracy(
     project: str,
 ) -> Request[types.PlanAccuracy]:

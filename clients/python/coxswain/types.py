@@ -2944,6 +2944,78 @@ class ModelSpecStateSpace(TypedDict):
     """Length of the convolution before the mixer."""
 
 
+class ObservedJob(TypedDict):
+    namespace: str
+    kind: Literal["JobSet", "TrainJob", "PyTorchJob", "Job", "Pod"]
+    """Of the owner of its pods."""
+    name: str
+    attempt: int
+    """Restarts of a JobSet, by the label of its pods; 0 for other kinds."""
+    phase: Literal["Pending", "Starting", "Training", "NotTraining", "Ended", "Unknown"]
+    observedSince: str | None
+    """Since when this operator receives reports. What happened before is unknown. null: it has received none."""
+    worldSize: int | None
+    """From the environment of ranks; null: unknown."""
+    gpus: int
+    """GPUs that its pods request."""
+    step: int | None
+    """Newest step that a rank completed; null: none was observed."""
+    stepTimeMs: float | None
+    """Of that step, the slowest rank."""
+    pods: list[ObservedJobPodsItem]
+    """At most 512."""
+    standing: str | None
+    """What it does instead of training; null: it trains, or that is unknown."""
+    findings: list[ObservedJobFindingsItem]
+    """The newest last."""
+    ledger: ObservedJobLedger
+    """Seconds of the job by what it did. Unknown: before the first report, or without reports."""
+    unknown: list[str]
+    """What cannot be known about this job."""
+
+
+class ObservedJobFindingsItem(TypedDict):
+    at: str
+    kind: str
+    ranks: list[int]
+    """Ranks that are to blame; empty: none is."""
+    nodes: list[str]
+    message: str
+    evidence: dict[str, str | float]
+    """What supports it, with stack traces."""
+
+
+class ObservedJobLedger(TypedDict):
+    """Seconds of the job by what it did. Unknown: before the first report, or without reports."""
+    training: float
+    starting: float
+    notTraining: float
+    unknown: float
+
+
+class ObservedJobPodsItem(TypedDict):
+    name: str
+    node: NotRequired[str]
+    podPhase: str
+    ranks: str
+    """Ranks that report, as ranges."""
+    rankPhases: list[Literal["starting", "compiling", "training", "evaluating", "saving", "ended"]]
+    """What these ranks do, each once."""
+    exitCodes: list[int]
+    """Of its containers that ended."""
+    reportedAgoSeconds: float | None
+    """null: it has not reported."""
+    unknown: NotRequired[str]
+    """Why its ranks are not observed."""
+
+
+class ObservedJobs(TypedDict):
+    jobs: list[ObservedJob]
+    """By namespace and name."""
+    leftOut: int
+    """Jobs that did not fit the answer."""
+
+
 class OffloadRule(TypedDict):
     """What is kept in host memory or on disk between its uses."""
     what: Literal["optimizer", "parameters", "activations", "layers"]

@@ -38,6 +38,7 @@ import {
   ProjectLimitList,
   ProjectList,
   type ProjectPatch,
+  ObservedJobs,
   Queue,
   RankMap,
   RecordedFabric,
@@ -237,6 +238,11 @@ export class ApiClient {
   /** GPUs of the cluster, and how many are free. */
   gpus(project: string): Promise<GpuCounts> {
     return this.#json(GpuCounts, `${projectPath(project)}/gpus`);
+  }
+
+  /** Jobs of other controllers that the operator observes. */
+  observedJobs(project: string): Promise<ObservedJobs> {
+    return this.#json(ObservedJobs, `${projectPath(project)}/observed-jobs`);
   }
 
   /** Jobs that wait for GPUs, in order; those of other projects have no names. */

@@ -77,6 +77,7 @@ export const ROUTE_RULES: Readonly<Record<string, AccessRule>> = {
   'GET /v1/projects/{project}/group-roles': 'group.read',
   'POST /v1/projects/{project}/group-roles': 'group.write',
   'DELETE /v1/projects/{project}/group-roles/{groupRoleId}': 'group.write',
+  'GET /v1/projects/{project}/observed-jobs': 'job.read',
   'GET /v1/projects/{project}/jobs': 'job.read',
   'POST /v1/projects/{project}/jobs': 'job.submit',
   'POST /v1/projects/{project}/jobs/check': 'job.submit',

@@ -79,6 +79,7 @@ const REST_ALONE: Readonly<Record<string, string>> = {
   'GET /v1/projects/{project}/jobs/{jobId}/logs': 'goes on',
   'GET /v1/projects/{project}/code/{sha256}': 'comes before an upload',
   'PUT /v1/projects/{project}/code/{sha256}': 'has a body of bytes',
+  'GET /v1/projects/{project}/observed-jobs': 'is for the command line, and has evidence under free names',
   'POST /v1/projects/{project}/jobs/check': 'is for the command line, beside the submit that it comes before',
 };
 
