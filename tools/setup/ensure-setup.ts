@@ -19,6 +19,7 @@ export const SETUP_PARTS = [
   'object-store',
   'upstream-engines',
   'kueue',
+  'jobset',
 ] as const;
 /** One entry of {@link SETUP_PARTS}. */
 export type SetupPart = (typeof SETUP_PARTS)[number];
@@ -33,11 +34,12 @@ export const PART_MEANINGS: Record<SetupPart, string> = {
   'object-store': 'gofakes3, an S3 server; only if named, or a test that runs it is',
   'upstream-engines': 'TorchTitan, DeepSpeed, Transformers and ft_launcher; only if named, or a test that runs them is',
   kueue: 'the manager of Kueue; only if named, or by the campaign that runs it',
+  jobset: 'the controller of JobSet; only if named, or by the campaign that runs it',
 };
 
 /** What is prepared unless parts are named. */
 export const USUAL_PARTS: readonly SetupPart[] = SETUP_PARTS.filter(
-  (part) => part !== 'object-store' && part !== 'upstream-engines' && part !== 'kueue',
+  (part) => part !== 'object-store' && part !== 'upstream-engines' && part !== 'kueue' && part !== 'jobset',
 );
 
 /** What `npm run quickstart` needs. */
@@ -48,6 +50,7 @@ const PROGRAMS: Partial<Record<SetupPart, readonly BinaryName[]>> = {
   'test-programs': ['kubectl', 'helm', 'kwok'],
   'object-store': ['gofakes3'],
   kueue: ['kueue'],
+  jobset: ['jobset'],
 };
 
 /** What to prepare, and where to tell about it. */

@@ -27,6 +27,7 @@ const PACKAGES: Record<BinaryName, string> = {
   gofakes3: '.',
   versitygw: 'github.com/versity/versitygw/cmd/versitygw',
   kueue: 'sigs.k8s.io/kueue/cmd/kueue',
+  jobset: 'sigs.k8s.io/jobset',
 };
 
 /** What the first Go with automatic toolchains was; it fetches the version that a module asks for. */
@@ -48,6 +49,7 @@ export const GO_BUILDS: readonly GoBuild[] = [
   { name: 'gofakes3', binaries: ['gofakes3'], lane: 'other programs', cpuSeconds: 30 },
   { name: 'versitygw', binaries: ['versitygw'], lane: 'other programs', cpuSeconds: 110 },
   { name: 'Kueue', binaries: ['kueue'], lane: 'other programs', cpuSeconds: 1_500 },
+  { name: 'JobSet', binaries: ['jobset'], lane: 'other programs', cpuSeconds: 160 },
 ];
 
 /** Why Go cannot be used here, as a sentence; undefined when it can. */

@@ -44,9 +44,10 @@ export function officialRelease(name: BinaryName, arch: string): Release | undef
         },
       };
     case 'gofakes3':
+    case 'jobset':
     case 'kueue':
     case 'versitygw':
-      return undefined; // Kueue publishes images alone; versitygw publishes some, and only a campaign runs it.
+      return undefined; // JobSet and Kueue publish images alone; versitygw publishes some, and only a campaign runs it.
     case 'kube-apiserver':
     case 'kube-scheduler':
     case 'kube-controller-manager':

@@ -21,6 +21,7 @@ export const BINARY_VERSIONS = {
   gofakes3: '1.2.0',
   versitygw: '1.8.0',
   kueue: '0.19.2',
+  jobset: '0.10.1',
 } as const;
 
 /** One of the programs of a local cluster. */
@@ -44,6 +45,7 @@ const MODULES: Partial<Record<BinaryName, string>> = {
   gofakes3: 'gofakes3',
   versitygw: 'versitygw',
   kueue: 'kueue',
+  jobset: 'jobset',
 };
 
 /** Where everything that takes long to make is kept between runs. */

@@ -1,0 +1,118 @@
+/** The controller of JobSet beside a control plane, configured as its own installation does. */
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import {
+  BINARY_VERSIONS,
+  type ControlPlane,
+  findBinary,
+  freePort,
+  goModuleOf,
+  startProcess,
+  type ProcessHandle,
+  waitFor,
+} from '@coxswain/local-cluster';
+import { parse, parseAllDocuments } from 'yaml';
+
+const MODULE = `sigs.k8s.io/jobset@v${BINARY_VERSIONS.jobset}`;
+export const JOBSETS = '/apis/jobset.x-k8s.io/v1alpha2';
+
+interface Webhooks {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly webhooks: readonly { readonly clientConfig: { readonly service: { readonly path: string } } }[];
+}
+
+/** Installs and starts it with an administrator's rights; its program is to be built before. */
+export async function installJobSet(plane: ControlPlane): Promise<ProcessHandle> {
+  const module = await jobSetModule();
+  const definition = parse(
+    readFileSync(join(module, 'config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml'), 'utf8'),
+  ) as object;
+  await plane.admin.json({
+    method: 'POST',
+    path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+    body: definition,
+  });
+  await waitFor(async () => (await plane.admin.send({ method: 'GET', path: `${JOBSETS}/jobsets` })).status === 200, {
+    what: 'JobSets to be served',
+  });
+  const port = await freePort();
+  const program = await startController(plane, port);
+  const file = join(module, 'config/components/webhook/manifests.yaml');
+  for (const document of parseAllDocuments(readFileSync(file, 'utf8'))) {
+    const found = document.toJS() as Webhooks;
+    await plane.admin.json({
+      method: 'POST',
+      path: `/apis/admissionregistration.k8s.io/v1/${found.kind.toLowerCase()}s`,
+      body: withAddress(found, { port, caPem: plane.caPem }),
+    });
+  }
+  return program;
+}
+
+async function startController(plane: ControlPlane, port: number): Promise<ProcessHandle> {
+  const folder = join(plane.directory, 'jobset');
+  mkdirSync(folder, { recursive: true });
+  const { certPem, keyPem } = await plane.issueCertificate({ commonName: 'jobset', hosts: ['127.0.0.1'] });
+  writeFileSync(join(folder, 'tls.crt'), certPem);
+  writeFileSync(join(folder, 'tls.key'), keyPem, { mode: 0o600 });
+  const configuration = {
+    apiVersion: 'config.jobset.x-k8s.io/v1alpha1',
+    kind: 'Configuration',
+    health: { healthProbeBindAddress: '127.0.0.1:0' },
+    metrics: { bindAddress: '0' },
+    webhook: { host: '127.0.0.1', port, certDir: folder },
+    leaderElection: { leaderElect: false },
+    internalCertManagement: { enable: false },
+  };
+  writeFileSync(join(folder, 'config.yaml'), JSON.stringify(configuration));
+  return startProcess({
+    name: 'jobset',
+    command: await findBinary('jobset'),
+    args: [`--config=${folder}/config.yaml`, `--kubeconfig=${plane.adminKubeconfigPath}`],
+    logPath: join(plane.logsDirectory, 'jobset.log'),
+    ready: { check: () => answers(port), deadlineMs: 60_000 },
+  });
+}
+
+function withAddress(
+  { metadata, webhooks, ...rest }: Webhooks,
+  { port, caPem }: { readonly port: number; readonly caPem: string },
+): object {
+  return {
+    ...rest,
+    metadata: { name: `jobset-${metadata.name}` },
+    webhooks: webhooks.map((webhook) => ({
+      ...webhook,
+      clientConfig: {
+        url: `https://127.0.0.1:${port}${webhook.clientConfig.service.path}`,
+        caBundle: Buffer.from(caPem).toString('base64'),
+      },
+    })),
+  };
+}
+
+/** The folder of the module, whose hash is in go.sum. */
+async function jobSetModule(): Promise<string> {
+  const { stdout } = await promisify(execFile)('go', ['mod', 'download', '-json', MODULE], { cwd: tmpdir() });
+  const { Dir, Sum } = JSON.parse(stdout) as { readonly Dir: string; readonly Sum: string };
+  const sums = readFileSync(join(goModuleOf('jobset'), 'go.sum'), 'utf8');
+  if (!sums.includes(`${MODULE.replace('@', ' ')} ${Sum}\n`)) throw new Error(`go.sum has no hash ${Sum} of ${MODULE}`);
+  return Dir;
+}
+
+/** Whether something listens on that port of loopback. */
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
