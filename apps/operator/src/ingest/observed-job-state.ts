@@ -185,7 +185,7 @@ function describePod(pod: ObservedPod, run: ObservedRun, nowMs: number): Observe
     ...(pod.node === undefined ? {} : { node: pod.node }),
     podPhase: pod.phase,
     ranks: formatRanks(run.ranksOf(pod.uid)),
-    rankPhases: [...new Set((reported?.report.watermarks ?? []).map(({ phase }) => phase))],
+    rankPhases: [...(reported?.phases ?? [])],
     exitCodes: [...pod.exitCodes],
     reportedAgoSeconds: reported === undefined ? null : Math.max(0, (nowMs - reported.atMs) / 1_000),
     ...(unknown === undefined ? {} : { unknown }),
@@ -203,7 +203,7 @@ function whyUnknown(
     return 'its observer has not reported: it cannot reach the operator, or cannot run in this image (it needs glibc)';
   if (nowMs - reported.atMs > FRESH_MS)
     return 'its observer reports no longer: it was ended, or cannot reach the operator';
-  if (reported.report.ranks.length > 0) return undefined;
+  if (reported.ranks.length > 0) return undefined;
   return 'no rank has reported. A rank reports once its process group exists or it has completed a step, if Python loads the hook (not with -I, -E or -S). RANK must be in its environment from the start';
 }
 

@@ -295,6 +295,15 @@ describe('an observed job', () => {
     expect(setup.jobs.list()).toHaveLength(0);
   });
 
+  it('is not followed beyond 500 in a namespace, and another namespace is', () => {
+    const setup = new Setup();
+    const many = Array.from({ length: 600 }, (_, index) =>
+      aPod(index, { owner: { kind: 'Pod', name: `p-${index}`, uid: `p-${index}` } }),
+    );
+    setup.jobs.replacePods([...many, aPod(601, { namespace: 'vision' })]);
+    expect(setup.jobs.list()).toHaveLength(501);
+  });
+
   it('hears only pods that were read from the API server', () => {
     expect(new Setup().report(0)).toBeUndefined();
   });

@@ -8,8 +8,9 @@ import { describeObservedJob, ObservedJobState } from './observed-job-state.ts';
 import type { Gang, RendezvousMember } from './rendezvous.ts';
 import type { StackRequests } from './stack-requests.ts';
 
-/** Jobs that one operator follows; more are not accepted. */
+/** Jobs that one operator follows, in all and of a namespace; more are not accepted. */
 const MOST_JOBS = 2_000;
+const MOST_JOBS_OF_NAMESPACE = 500;
 /** How long a job without pods is shown. */
 const KEPT_MS = 3_600_000;
 
@@ -132,9 +133,14 @@ export class ObservedJobs {
     for (const report of standings) this.#jobs.get(report.jobUid)?.setStanding(report);
   }
 
+  #hasRoomFor(wanted: string): boolean {
+    const ofNamespace = [...this.#jobs.values()].filter(({ namespace }) => namespace === wanted).length;
+    return this.#jobs.size < MOST_JOBS && ofNamespace < MOST_JOBS_OF_NAMESPACE;
+  }
+
   #jobOf(key: string, pod: ObservedPod | undefined): ObservedJobState | undefined {
     const known = this.#jobs.get(key);
-    if (known !== undefined || pod === undefined || this.#jobs.size >= MOST_JOBS) return known;
+    if (known !== undefined || pod === undefined || !this.#hasRoomFor(pod.namespace)) return known;
     const job = new ObservedJobState({ key, namespace: pod.namespace, owner: pod.owner });
     this.#jobs.set(key, job);
     return job;

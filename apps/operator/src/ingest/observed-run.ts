@@ -9,11 +9,14 @@ export const FRESH_MS = 30_000;
 /** So long the ranks of a run are awaited before it is judged without the missing ones. */
 const GATHER_MS = 60_000;
 
-/** The newest report of one pod. */
+/** What is kept of the newest report of one pod. A whole report may have 256 KiB. */
 interface Reported {
   readonly node: string;
   readonly atMs: number;
-  readonly report: ObserverReport;
+  readonly bootId: string;
+  readonly ranks: ObserverReport['ranks'];
+  /** What its ranks do, each once. */
+  readonly phases: readonly ObserverReport['watermarks'][number]['phase'][];
 }
 
 /** What a report changed. */
@@ -81,7 +84,8 @@ export class ObservedRun {
     }
     this.#beganAtMs ??= atMs;
     this.#contested.set(pod.uid, contested);
-    this.#pods.set(pod.uid, { node: pod.node, atMs, report });
+    const phases = [...new Set(report.watermarks.map(({ phase }) => phase))];
+    this.#pods.set(pod.uid, { node: pod.node, atMs, bootId: report.bootId, ranks: report.ranks, phases });
     for (const { worldSize } of report.ranks) if (worldSize !== null) this.#worldSize = worldSize;
     return {
       run: this.run,
@@ -138,7 +142,7 @@ export class ObservedRun {
   ): boolean {
     const reported = this.#pods.get(podUid);
     if (reported === undefined || nowMs - reported.atMs > FRESH_MS) return false;
-    const { bootId, ranks } = reported.report;
+    const { bootId, ranks } = reported;
     return ranks.some((one) => one.rank === rank && one.alive && `${bootId} ${one.process}` === process);
   }
 }

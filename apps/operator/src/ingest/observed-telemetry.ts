@@ -7,9 +7,12 @@ import { ObservedPodReads } from './observed-pod-reads.ts';
 import { ObserverEndpoint } from './serve-observers.ts';
 import type { ReportPorts } from './session-ports.ts';
 import { StackRequests } from './stack-requests.ts';
-import { TelemetryBudget } from './telemetry-budget.ts';
+import { TELEMETRY_BOUNDS, TelemetryBudget } from './telemetry-budget.ts';
 
 const TICK_MS = 1_000;
+const MIB = 1_048_576;
+/** Beside what own jobs may take of the thread's heap. */
+const BOUNDS = { ...TELEMETRY_BOUNDS, job: 48 * MIB, namespace: 48 * MIB, all: 64 * MIB };
 
 interface ObservedTelemetryParts {
   readonly client: Pick<KubeClient, 'list'>;
@@ -54,7 +57,7 @@ export class ObservedTelemetry {
       windowMs,
       idleMs,
       stacks: (run, ranks) => stacks.evidenceOf(run, ranks),
-      budget: new TelemetryBudget(),
+      budget: new TelemetryBudget(BOUNDS),
     });
     this.jobs = new ObservedJobs({ health: this.#health, stacks: () => stacks, monotonicMs, now: () => clock.now() });
     this.#pods = new ObservedPodReads({
