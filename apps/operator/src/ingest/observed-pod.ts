@@ -64,7 +64,7 @@ const LABELS_OF_OTHERS = {
   restartAttempt: 'jobset.sigs.k8s.io/restart-attempt',
   pyTorchJobName: 'training.kubeflow.org/job-name',
 } as const;
-/** Kubeflow Trainer makes a JobSet of each TrainJob, under its name, and marks its pods. */
+/** Kubeflow Trainer makes a JobSet of each TrainJob, under its name. A pod without its labels counts as one of that JobSet. */
 const TRAINER_PREFIX = 'trainer.kubeflow.org/';
 const NEITHER =
   'the admission policy did not see this pod: it was created before the policy, or the policy failed. Create the pod again';
