@@ -1,23 +1,10 @@
 /** The controller of JobSet beside a control plane, configured as its own installation does. */
-import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import {
-  BINARY_VERSIONS,
-  type ControlPlane,
-  findBinary,
-  freePort,
-  goModuleOf,
-  startProcess,
-  type ProcessHandle,
-  waitFor,
-} from '@coxswain/local-cluster';
-import { parse, parseAllDocuments } from 'yaml';
+import { type ControlPlane, findBinary, freePort, type ProcessHandle, startProcess } from '@coxswain/local-cluster';
+import { parseAllDocuments } from 'yaml';
+import { answers, define, moduleFolder } from './controller-of-others.ts';
 
-const MODULE = `sigs.k8s.io/jobset@v${BINARY_VERSIONS.jobset}`;
 export const JOBSETS = '/apis/jobset.x-k8s.io/v1alpha2';
 
 interface Webhooks {
@@ -28,18 +15,9 @@ interface Webhooks {
 
 /** Installs and starts it with an administrator's rights; its program is to be built before. */
 export async function installJobSet(plane: ControlPlane): Promise<ProcessHandle> {
-  const module = await jobSetModule();
-  const definition = parse(
-    readFileSync(join(module, 'config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml'), 'utf8'),
-  ) as object;
-  await plane.admin.json({
-    method: 'POST',
-    path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
-    body: definition,
-  });
-  await waitFor(async () => (await plane.admin.send({ method: 'GET', path: `${JOBSETS}/jobsets` })).status === 200, {
-    what: 'JobSets to be served',
-  });
+  const module = await moduleFolder('jobset', 'sigs.k8s.io/jobset');
+  const definition = join(module, 'config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml');
+  await define(plane, definition, `${JOBSETS}/jobsets`);
   const port = await freePort();
   const program = await startController(plane, port);
   const file = join(module, 'config/components/webhook/manifests.yaml');
@@ -94,25 +72,4 @@ function withAddress(
       },
     })),
   };
-}
-
-/** The folder of the module, whose hash is in go.sum. */
-async function jobSetModule(): Promise<string> {
-  const { stdout } = await promisify(execFile)('go', ['mod', 'download', '-json', MODULE], { cwd: tmpdir() });
-  const { Dir, Sum } = JSON.parse(stdout) as { readonly Dir: string; readonly Sum: string };
-  const sums = readFileSync(join(goModuleOf('jobset'), 'go.sum'), 'utf8');
-  if (!sums.includes(`${MODULE.replace('@', ' ')} ${Sum}\n`)) throw new Error(`go.sum has no hash ${Sum} of ${MODULE}`);
-  return Dir;
-}
-
-/** Whether something listens on that port of loopback. */
-function answers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port });
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
 }

@@ -4,12 +4,12 @@ import type { Task } from './estimate.ts';
 const task = (title: string): Task => ({ title, lane: title, cpuSeconds: 120, parallel: 1, waitSeconds: 0 });
 
 describe('set-up', () => {
-  it('prepares everything but a server of objects, the engines of others, Kueue and JobSet unless parts are named', () => {
+  it('prepares everything but a server of objects, the engines and controllers of others and Kueue unless parts are named', () => {
     expect(SETUP_PARTS.filter((part) => !USUAL_PARTS.includes(part))).toEqual([
       'object-store',
       'upstream-engines',
       'kueue',
-      'jobset',
+      'other-controllers',
     ]);
   });
 
@@ -20,7 +20,7 @@ describe('set-up', () => {
       'object-store',
       'upstream-engines',
       'kueue',
-      'jobset',
+      'other-controllers',
     ]);
   });
 

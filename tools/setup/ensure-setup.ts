@@ -19,7 +19,7 @@ export const SETUP_PARTS = [
   'object-store',
   'upstream-engines',
   'kueue',
-  'jobset',
+  'other-controllers',
 ] as const;
 /** One entry of {@link SETUP_PARTS}. */
 export type SetupPart = (typeof SETUP_PARTS)[number];
@@ -34,12 +34,12 @@ export const PART_MEANINGS: Record<SetupPart, string> = {
   'object-store': 'gofakes3, an S3 server; only if named, or a test that runs it is',
   'upstream-engines': 'TorchTitan, DeepSpeed, Transformers and ft_launcher; only if named, or a test that runs them is',
   kueue: 'the manager of Kueue; only if named, or by the campaign that runs it',
-  jobset: 'the controller of JobSet; only if named, or by the campaign that runs it',
+  'other-controllers': 'those of JobSet and PyTorchJob; only if named, or by the campaign that runs them',
 };
 
 /** What is prepared unless parts are named. */
 export const USUAL_PARTS: readonly SetupPart[] = SETUP_PARTS.filter(
-  (part) => part !== 'object-store' && part !== 'upstream-engines' && part !== 'kueue' && part !== 'jobset',
+  (part) => part !== 'object-store' && part !== 'upstream-engines' && part !== 'kueue' && part !== 'other-controllers',
 );
 
 /** What `npm run quickstart` needs. */
@@ -50,7 +50,7 @@ const PROGRAMS: Partial<Record<SetupPart, readonly BinaryName[]>> = {
   'test-programs': ['kubectl', 'helm', 'kwok'],
   'object-store': ['gofakes3'],
   kueue: ['kueue'],
-  jobset: ['jobset'],
+  'other-controllers': ['jobset', 'training-operator'],
 };
 
 /** What to prepare, and where to tell about it. */

@@ -28,6 +28,7 @@ const PACKAGES: Record<BinaryName, string> = {
   versitygw: 'github.com/versity/versitygw/cmd/versitygw',
   kueue: 'sigs.k8s.io/kueue/cmd/kueue',
   jobset: 'sigs.k8s.io/jobset',
+  'training-operator': 'github.com/kubeflow/training-operator/cmd/training-operator.v1',
 };
 
 /** What the first Go with automatic toolchains was; it fetches the version that a module asks for. */
@@ -50,6 +51,7 @@ export const GO_BUILDS: readonly GoBuild[] = [
   { name: 'versitygw', binaries: ['versitygw'], lane: 'other programs', cpuSeconds: 110 },
   { name: 'Kueue', binaries: ['kueue'], lane: 'other programs', cpuSeconds: 1_500 },
   { name: 'JobSet', binaries: ['jobset'], lane: 'other programs', cpuSeconds: 160 },
+  { name: 'the training operator', binaries: ['training-operator'], lane: 'other programs', cpuSeconds: 140 },
 ];
 
 /** Why Go cannot be used here, as a sentence; undefined when it can. */

@@ -46,8 +46,9 @@ export function officialRelease(name: BinaryName, arch: string): Release | undef
     case 'gofakes3':
     case 'jobset':
     case 'kueue':
+    case 'training-operator':
     case 'versitygw':
-      return undefined; // JobSet and Kueue publish images alone; versitygw publishes some, and only a campaign runs it.
+      return undefined; // JobSet, Kueue and the training operator publish images alone; versitygw publishes some, and only a campaign runs it.
     case 'kube-apiserver':
     case 'kube-scheduler':
     case 'kube-controller-manager':

@@ -22,6 +22,7 @@ export const BINARY_VERSIONS = {
   versitygw: '1.8.0',
   kueue: '0.19.2',
   jobset: '0.10.1',
+  'training-operator': '1.9.3',
 } as const;
 
 /** One of the programs of a local cluster. */
@@ -46,6 +47,7 @@ const MODULES: Partial<Record<BinaryName, string>> = {
   versitygw: 'versitygw',
   kueue: 'kueue',
   jobset: 'jobset',
+  'training-operator': 'training-operator',
 };
 
 /** Where everything that takes long to make is kept between runs. */
