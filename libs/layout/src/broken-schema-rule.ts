@@ -1,5 +1,6 @@
 /** Messages for values that a schema rejects. */
 import type { z } from 'zod';
+import { describeIssue } from './describe-issue.ts';
 
 /** Longest part of a rejected value that a message repeats, in characters. */
 const MOST_SHOWN = 60;
@@ -18,10 +19,12 @@ function ruleOf(issue: z.core.$ZodIssue): string {
     return `it must be ${issue.inclusive === true ? 'at least' : 'more than'} ${issue.minimum}`;
   if (issue.code === 'too_big' && COUNTED.has(issue.origin))
     return `it must be ${issue.inclusive === true ? 'at most' : 'less than'} ${issue.maximum}`;
-  return issue.message;
+  const rule = describeIssue(issue);
+  // A schema's own sentence stands as it is.
+  return rule === issue.message ? rule : `it ${rule}`;
 }
 
-/** Types whose bounds are values. Bounds of texts and lists are lengths, which zod's own message states. */
+/** Types whose bounds are values. Bounds of texts and lists are lengths. */
 const COUNTED: ReadonlySet<string> = new Set(['number', 'int', 'bigint']);
 
 function shown(value: unknown): string {

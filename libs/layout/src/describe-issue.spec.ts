@@ -19,6 +19,9 @@ it.each<[string, z.ZodType, unknown, string]>([
   ['an empty string', z.string().min(1), '', 'must not be empty'],
   ['a string that is too short', z.string().min(3), 'a', 'must have at least 3 characters'],
   ['a list that is too long', z.array(z.int()).max(2), [1, 2, 3], 'must have at most 2 items'],
+  ['a word that is none of them', z.enum(['a', 'b']), 'c', 'must be one of "a", "b"'],
+  ['another word', z.literal('a'), 'c', 'must be "a"'],
+  ['a text of another form', z.string().regex(/^a+$/), 'b', 'must match /^a+$/'],
   ['a value with a sentence of the schema', z.string().regex(/^a/, 'must begin with a'), 'b', 'must begin with a'],
 ])('%s is described', (_what, schema, value, want) => {
   expect(sentence(schema, value)).toBe(want);

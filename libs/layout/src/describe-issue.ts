@@ -12,7 +12,8 @@ const TYPES: Readonly<Record<string, string>> = {
   null: 'null',
 };
 /** Beginnings of the sentences that zod writes. Any other sentence is one of the schema. */
-const SENTENCES_OF_ZOD = /^(?:Invalid input: expected|Too small: expected|Too big: expected)/;
+const SENTENCES_OF_ZOD =
+  /^(?:Invalid (?:input|option): expected|Too small: expected|Too big: expected|Invalid string: must match pattern)/;
 /** What a bound counts. */
 const COUNTED: Readonly<Record<string, string>> = { string: 'characters', array: 'items', set: 'items' };
 
@@ -26,9 +27,15 @@ export function describeIssue(issue: z.core.$ZodIssue): string {
       ? `is missing; give ${wanted}`
       : `must be ${wanted}, not ${receivedIn(issue)}`;
   }
+  if (issue.code === 'invalid_value') return `must be ${oneOf(issue.values.map((value) => JSON.stringify(value)))}`;
+  if (issue.code === 'invalid_format') return `must match ${issue.pattern ?? issue.format}`;
   if (issue.code === 'too_small') return `must ${boundOf(issue.origin, 'at least', issue.minimum)}`;
   if (issue.code === 'too_big') return `must ${boundOf(issue.origin, 'at most', issue.maximum)}`;
   return issue.message;
+}
+
+function oneOf(values: readonly string[]): string {
+  return values.length === 1 ? String(values[0]) : `one of ${values.join(', ')}`;
 }
 
 function receivedIn({ input, message }: z.core.$ZodIssue): string {

@@ -22,7 +22,7 @@ const refused: readonly (readonly [expert: unknown, want: string])[] = [
   [{}, 'expert.expertParallelDegree: is required'],
   [{ expertParallelDegree: 0 }, 'expert.expertParallelDegree: is 0; it must be at least 1'],
   [{ expertParallelDegree: 65_537 }, 'expert.expertParallelDegree: is 65537; it must be at most 65536'],
-  [{ expertParallelDegree: 1.5 }, 'expert.expertParallelDegree: is 1.5; Invalid input: expected int, received number'],
+  [{ expertParallelDegree: 1.5 }, 'expert.expertParallelDegree: is 1.5; it must be a whole number, not 1.5'],
   [
     { expertParallelDegree: 1, expertTensorParallelDegree: 0 },
     'expert.expertTensorParallelDegree: is 0; it must be at least 1',

@@ -43,7 +43,7 @@ const refused: readonly (readonly [memory: unknown, want: string])[] = [
   ],
   [
     recompute({ modules: Array.from({ length: 9 }, () => 'mlp') }),
-    'memory.recompute.modules: is ["mlp","mlp","mlp","mlp","mlp","mlp","mlp","mlp","mlp"]; Too big: expected array to have <=8 items',
+    'memory.recompute.modules: is ["mlp","mlp","mlp","mlp","mlp","mlp","mlp","mlp","mlp"]; it must have at most 8 items',
   ],
   [
     recompute({ method: 'blocks' }),
@@ -56,13 +56,13 @@ const refused: readonly (readonly [memory: unknown, want: string])[] = [
   [{ offload: [{}] }, 'memory.offload.0.what: the value is not one of optimizer, parameters, activations, layers'],
   [
     { offload: Array.from({ length: 9 }, () => ({ what: 'layers' })) },
-    'memory.offload: is [{"what":"layers"},{"what":"layers"},{"what":"layers"},{"wha…; Too big: expected array to have <=8 items',
+    'memory.offload: is [{"what":"layers"},{"what":"layers"},{"what":"layers"},{"wha…; it must have at most 8 items',
   ],
   [offload({ to: 'disk' }), 'memory.offload.0.to: "disk" is not one of cpu, nvme'],
   [offload({ fraction: 1.1 }), 'memory.offload.0.fraction: is 1.1; it must be at most 1'],
   [offload({ fraction: -0.1 }), 'memory.offload.0.fraction: is -0.1; it must be at least 0'],
-  [offload({ modules: [''] }), 'memory.offload.0.modules.0: is ""; Too small: expected string to have >=1 characters'],
-  [offload({ overlap: 'yes' }), 'memory.offload.0.overlap: is "yes"; Invalid input: expected boolean, received string'],
+  [offload({ modules: [''] }), 'memory.offload.0.modules.0: is ""; it must not be empty'],
+  [offload({ overlap: 'yes' }), 'memory.offload.0.overlap: is "yes"; it must be true or false, not a string'],
   [offload({ subgroupElements: 0 }), 'memory.offload.0.subgroupElements: is 0; it must be at least 1'],
   [
     offload({ subgroupElements: 4_294_967_297 }),

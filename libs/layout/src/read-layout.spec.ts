@@ -92,7 +92,7 @@ describe('what is wrong with a file is told with field, value, rule and a way ou
     [
       'a model that is neither a name nor sizes',
       { layout: {}, model: 7 },
-      ['model: is 7; Invalid input: expected string, received number'],
+      ['model: is 7; it must be a string, not a number'],
     ],
     ['a job without its meshes', { roles: { actor: { layout: {} } }, roleMesh: {} }, ['meshes: is required']],
     [
@@ -102,7 +102,7 @@ describe('what is wrong with a file is told with field, value, rule and a way ou
         meshes: {},
         roleMesh: {},
       },
-      ['roles.actor.layout.tensorParallelDegree: is 1.5; Invalid input: expected int, received number'],
+      ['roles.actor.layout.tensorParallelDegree: is 1.5; it must be a whole number, not 1.5'],
     ],
     [
       'everything at once',

@@ -24,7 +24,7 @@ const taken: readonly (readonly [sentence: string, sequence: SequencePlan])[] = 
 ];
 
 const refused: readonly (readonly [sequence: unknown, want: string])[] = [
-  [{ sequenceParallel: 2 }, 'sequence.sequenceParallel: is 2; Invalid input: expected boolean, received number'],
+  [{ sequenceParallel: 2 }, 'sequence.sequenceParallel: is 2; it must be true or false, not a number'],
   [
     { contextAlgorithm: 'ulyses' },
     `sequence.contextAlgorithm: "ulyses" is not one of ${ALGORITHMS}; did you mean ulysses?`,
@@ -57,7 +57,7 @@ const refused: readonly (readonly [sequence: unknown, want: string])[] = [
   [{ dynamic: { ...flexsp, solverCpuCores: 257 } }, 'sequence.dynamic.solverCpuCores: is 257; it must be at most 256'],
   [
     { dynamic: { ...flexsp, perTokenLoss: 'yes' } },
-    'sequence.dynamic.perTokenLoss: is "yes"; Invalid input: expected boolean, received string',
+    'sequence.dynamic.perTokenLoss: is "yes"; it must be true or false, not a string',
   ],
 ];
 

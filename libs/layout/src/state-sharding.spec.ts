@@ -20,28 +20,22 @@ const taken: readonly (readonly [sentence: string, states: StateSharding])[] = [
 const refused: readonly (readonly [states: unknown, want: string])[] = [
   [{ zeroStage: -1 }, 'states.zeroStage: is -1; it must be at least 0'],
   [{ zeroStage: 4 }, 'states.zeroStage: is 4; it must be at most 3'],
-  [{ zeroStage: 1.5 }, 'states.zeroStage: is 1.5; Invalid input: expected int, received number'],
-  [{ zeroStage: '3' }, 'states.zeroStage: is "3"; Invalid input: expected number, received string'],
+  [{ zeroStage: 1.5 }, 'states.zeroStage: is 1.5; it must be a whole number, not 1.5'],
+  [{ zeroStage: '3' }, 'states.zeroStage: is "3"; it must be a number, not a string'],
   [
     { implementation: 'fsdp' },
     'states.implementation: "fsdp" is not one of ddp, distributed-optimizer, megatron-fsdp, fsdp2, deepspeed; did you mean fsdp2?',
   ],
   [{ secondaryShardDegree: 0 }, 'states.secondaryShardDegree: is 0; it must be at least 1'],
   [{ secondaryShardDegree: 65_537 }, 'states.secondaryShardDegree: is 65537; it must be at most 65536'],
-  [
-    { reshardAfterForward: 'no' },
-    'states.reshardAfterForward: is "no"; Invalid input: expected boolean, received string',
-  ],
+  [{ reshardAfterForward: 'no' }, 'states.reshardAfterForward: is "no"; it must be true or false, not a string'],
   [{ optimizerInstances: 0 }, 'states.optimizerInstances: is 0; it must be at least 1'],
   [
     { optimizer: 'adam' },
     'states.optimizer: "adam" is not one of adamw, sgd, lion, muon, lamb, galore, natural-galore, mezo-sgd; did you mean adamw?',
   ],
   [{ optimizerPrecision: 'bf8' }, 'states.optimizerPrecision: "bf8" is not one of fp32, bf16, fp16, fp8'],
-  [
-    { precisionAwareOptimizer: 1 },
-    'states.precisionAwareOptimizer: is 1; Invalid input: expected boolean, received number',
-  ],
+  [{ precisionAwareOptimizer: 1 }, 'states.precisionAwareOptimizer: is 1; it must be true or false, not a number'],
   [{ lowRank: {} }, 'states.lowRank.rank: is required'],
   [{ lowRank: { rank: 0 } }, 'states.lowRank.rank: is 0; it must be at least 1'],
   [{ lowRank: { rank: 65_537 } }, 'states.lowRank.rank: is 65537; it must be at most 65536'],
