@@ -1,8 +1,6 @@
 /** Engines of others in ways that the smokes of CI leave out; started by `npm run campaign -- engines`. */
 import { startSystem, type CoxswainSystem } from '@coxswain/local-cluster';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { temporaryDirectory } from '@coxswain/test-harness';
 import { createProject, type TestProject } from '../support/project.ts';
 import { ELASTIC_ENVIRONMENT, loseNode } from './elastic-deepspeed.ts';
 import { deepSpeed, plainScript, torchTitan, trainer, type EngineCase } from './jobs.ts';
@@ -39,8 +37,7 @@ const ROWS: readonly Row[] = [
   },
   ...OPTION_CASES.map((one) => ({
     name: `options of ${one.title}: contradictions are refused, others reach it, and it logs what is priced`,
-    run: (_system: CoxswainSystem, project: TestProject) =>
-      tryOptions(project, one, mkdtempSync(join(tmpdir(), 'coxswain-options-'))),
+    run: (_system: CoxswainSystem, project: TestProject) => tryOptions(project, one, temporaryDirectory('options')),
   })),
 ];
 

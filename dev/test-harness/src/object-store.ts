@@ -1,7 +1,7 @@
 import { findBinary, freePort, startProcess } from '@coxswain/local-cluster';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryDirectory } from './temporary-directory.ts';
 
 /** An S3 server with one empty bucket, for the key `key` with the secret `secret`. */
 export interface ObjectStore {
@@ -18,7 +18,7 @@ const BUCKET = 'test';
 
 /** Starts the S3 server that {@link OBJECT_STORE_VARIABLE} names; gofakes3 by default, which keeps all in memory and checks no signature. */
 export async function startObjectStore(): Promise<ObjectStore> {
-  const directory = mkdtempSync(join(tmpdir(), 'coxswain-objects-'));
+  const directory = temporaryDirectory('objects');
   const logPath = join(directory, 'log');
   const address = (): string | undefined => /127\.0\.0\.1:\d+/.exec(readFileSync(logPath, 'utf8'))?.[0];
   const server = await startProcess({

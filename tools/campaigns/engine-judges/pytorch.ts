@@ -2,10 +2,10 @@
 import { type EffectiveSpec, TrainingJobSpec } from '@coxswain/api-types';
 import { type RenderedEngine, renderEngine } from '@coxswain/engines';
 import { lookUpUpstreamPython, torchExtensionsDirectory } from '@coxswain/local-cluster';
+import { temporaryDirectory } from '@coxswain/test-harness';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { JudgedCase } from './pytorch-cases.ts';
@@ -41,7 +41,7 @@ export function place({ title, job }: JudgedCase): Placed {
 
 /** The rendering in a new directory. */
 export function placed(rendered: RenderedEngine): Placed {
-  const directory = mkdtempSync(join(tmpdir(), 'coxswain-judge-'));
+  const directory = temporaryDirectory('judge');
   const put = (output: string): string =>
     output
       .replaceAll('$(COXSWAIN_ENGINE_FILES)', directory)

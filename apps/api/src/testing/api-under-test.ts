@@ -1,10 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeClient } from '@coxswain/kube';
 import { createLogger, createMetrics } from '@coxswain/telemetry';
 import { GiveUp, waitFor } from '@coxswain/local-cluster';
-import { StatedAnswers } from '@coxswain/test-harness';
+import { StatedAnswers, temporaryDirectory } from '@coxswain/test-harness';
 import { CONTROLLERS } from '../app.module.ts';
 import { readConfig } from '../config/config.ts';
 import { openApiDocument } from '../http/openapi-document.ts';
@@ -49,7 +48,7 @@ export async function startApiUnderTest(options: {
   /** Of an earlier start on the same database: it is made once. */
   readonly adminToken?: string;
 }): Promise<ApiUnderTest> {
-  const directory = mkdtempSync(join(tmpdir(), 'coxswain-api-'));
+  const directory = temporaryDirectory('api');
   const tokenFile = join(directory, 'admin-token');
   const config = readConfig({
     ...environmentOf(await rolesOf(options.databaseUrl)),
