@@ -50,10 +50,20 @@ const repository: Repository = {
       .sort(),
 };
 
-const { values: options } = parseArgs({
-  options: { base: { type: 'string', default: '/' }, serve: { type: 'boolean' }, help: { type: 'boolean' } },
-});
-process.exitCode = options.help === true ? help() : await buildSite(options.base, options.serve === true);
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  try {
+    const { values } = parseArgs({
+      options: { base: { type: 'string', default: '/' }, serve: { type: 'boolean' }, help: { type: 'boolean' } },
+    });
+    return values.help === true ? help() : await buildSite(values.base, values.serve === true);
+  } catch (error) {
+    if (!String((error as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS_')) throw error;
+    console.error(`error: ${(error as Error).message}\n${HELP}`);
+    return 2;
+  }
+}
 
 function help(): number {
   console.log(HELP);

@@ -21,6 +21,26 @@ it('asks for the document of this API, and has no script in its text, which the 
   expect((await get('/docs')).body).not.toMatch(/<script>|onload=/);
 });
 
+it('reads a file again whose read failed', async () => {
+  const flaky = fastify();
+  const reads = [() => Promise.reject(new Error('EMFILE')), () => Promise.resolve(Buffer.from('here'))];
+  serveReference(flaky, [
+    {
+      path: '/docs/file',
+      type: 'text/plain',
+      read: () => reads.shift()?.() ?? Promise.reject(new Error('read too often')),
+    },
+  ]);
+  const statuses = [
+    await flaky.inject('/docs/file'),
+    await flaky.inject('/docs/file'),
+    await flaky.inject('/docs/file'),
+  ];
+  expect(statuses.map(({ statusCode }) => statusCode)).toEqual([500, 200, 200]);
+  expect(reads).toEqual([]);
+  await flaky.close();
+});
+
 it('sends a compressed file to a browser that takes it', async () => {
   const zipped = await get('/docs/swagger-ui-bundle.js', 'gzip, br');
   expect(zipped.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' });

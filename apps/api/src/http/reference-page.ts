@@ -53,13 +53,16 @@ const FILES: readonly ServedFile[] = [
   { path: '/docs/swagger-ui.css', type: 'text/css', read: () => readFile(join(STATIC, 'swagger-ui.css')) },
 ];
 
-/** Serves `/docs` and its files, each read and compressed once, when somebody first asks for it. */
-export function serveReference(fastify: FastifyInstance): void {
-  for (const { path, type, read } of FILES) {
+/** Serves `/docs` and its files, each read and compressed once, when somebody first asks for it. A read that failed is made again by the next request. */
+export function serveReference(fastify: FastifyInstance, files: readonly ServedFile[] = FILES): void {
+  for (const { path, type, read } of files) {
     let kept: Promise<{ readonly plain: Buffer; readonly zipped: Buffer }> | undefined;
     fastify.get(path, async (request, reply) => {
       kept ??= read().then(async (plain) => ({ plain, zipped: await promisify(gzip)(plain) }));
-      const { plain, zipped } = await kept;
+      const { plain, zipped } = await kept.catch((error: unknown) => {
+        kept = undefined;
+        throw error;
+      });
       const isZipped = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
       void reply.headers({ vary: 'accept-encoding', ...(isZipped ? { 'content-encoding': 'gzip' } : {}) });
       return reply
