@@ -36,6 +36,15 @@ const ports = (rules: readonly Rule[] = []): readonly string[] =>
   rules.flatMap((rule) => (rule.ports ?? []).map(({ port }) => String(port)));
 
 describe('the network policies of the chart', () => {
+  it.each([
+    ['https://siem.example.com:8443/a:9', '8443'],
+    ['syslog+tls://siem', '6514'],
+    ['syslog+tls://siem:601', '601'],
+  ])('let the API reach the receiver of the audit at %s, on port %s', async (url, port) => {
+    const api = (await policies(`api.auditPush=${JSON.stringify({ url, secretName: 'siem' })}`)).get('coxswain-api');
+    expect(ports(api?.egress)).toContain(port);
+  });
+
   it('admit launchers of every namespace to the report port, and metrics to the monitoring alone', async () => {
     const operator = (await policies()).get('coxswain-operator');
     expect(admitted(operator?.ingress)).toEqual([

@@ -65,7 +65,7 @@ const metrics = new Map(
 );
 
 it('there are alerts and panels to read', () => {
-  expect([alerts.length, panels.length]).toEqual([16, expect.any(Number)]);
+  expect([alerts.length, panels.length]).toEqual([17, expect.any(Number)]);
   expect(panels.length).toBeGreaterThan(10);
 });
 

@@ -13,6 +13,7 @@ export const FOLDER_ORDER = {
     'projection',
     'records',
     'series',
+    'audit-push',
     'messages',
     // what is done before a start
     'installation',

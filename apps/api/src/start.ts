@@ -10,6 +10,7 @@ import {
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Infrastructure } from './app.module.ts';
 import { ensureAdministrator } from './auth/administrators.ts';
+import { AuditPusher } from './audit-push/audit-pusher.ts';
 import { removeOldAudit } from './audit/audit-retention.ts';
 import { removeUnusedCode } from './code/code-retention.ts';
 import { Denials } from './auth/denials.ts';
@@ -116,10 +117,14 @@ async function startLiveness({ listen, liveness }: Config, logger: Logger): Prom
 
 /** The cluster is mirrored by one replica at a time. */
 function startMirroring(infrastructure: Infrastructure, nodes: SeenNodes): Part {
-  const { config, cluster, kube, logger, metrics, readiness } = infrastructure;
+  const { config, cluster, kube, clock, logger, metrics, readiness } = infrastructure;
   const database = infrastructure.database.shareOf('mirror');
   const retention = infrastructure.database.shareOf('retention');
   const counters = seriesMetrics(metrics);
+  const pusher = new AuditPusher({
+    ...{ database: infrastructure.database.shareOf('audit-push'), cluster, clock, logger, metrics },
+    receiver: config.auditReceiver,
+  });
   let projector: Projector | undefined;
   const leader = new LeaderDuties({ url: database.url, lockName: `coxswain/mirror/${cluster.id}`, logger }, () => {
     const projecting = new Projector({ database, cluster, kube, logger, namespaces: config.namespaces.confinedTo });
@@ -136,6 +141,7 @@ function startMirroring(infrastructure: Infrastructure, nodes: SeenNodes): Part 
       (signal) => projecting.run(signal),
       (signal) => recorder.run(signal),
       (signal) => subscriber.run(signal),
+      (signal) => pusher.run(signal),
       (signal) => removeExpired({ database: retention, logger }, signal),
       (signal) => keepDeliveriesBounded({ database: retention, cluster, logger }, signal),
       (signal) =>

@@ -33,6 +33,7 @@ import { LetProjectsUsePriorityClasses1795919400000 } from '../../../migrations/
 import { RecordFirstExpectedStarts1795919700000 } from '../../../migrations/20261129023500-record-first-expected-starts.ts';
 import { RecordProgressOfCheckpoints1795906800000 } from '../../../migrations/20261128230000-record-progress-of-checkpoints.ts';
 import { LevelLearningRates1796004000000 } from '../../../migrations/20261130020000-level-learning-rates.ts';
+import { PushTheAudit1796017620000 } from '../../../migrations/20261130054700-push-the-audit.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
 export const MIGRATIONS = [
@@ -71,4 +72,5 @@ export const MIGRATIONS = [
   LetWebhooksWriteForSlack1795971600000,
   RecordArchivesOfCode1795982400000,
   LevelLearningRates1796004000000,
+  PushTheAudit1796017620000,
 ] as const;

@@ -1,4 +1,4 @@
-import type { AuditEntry, AuditList } from '@coxswain/api-types';
+import type { AuditList } from '@coxswain/api-types';
 import type { TenantDatabase } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
@@ -6,26 +6,8 @@ import { ALL_PROJECTS, inScope, projectIdOf } from '../auth/project-scope.ts';
 import { fittingPage } from '../http/page-bytes.ts';
 import { PageTokens } from '../http/page-token.ts';
 import { CLUSTER, type Cluster, PAGE_TOKENS, TENANT_DATABASE } from '../infrastructure/tokens.ts';
+import { type AuditRow, toAuditEntry } from './audit-row.ts';
 import type { AuditQuery } from './audit-queries.ts';
-
-interface AuditRow {
-  readonly id: string;
-  readonly at: Date;
-  readonly at_text: string;
-  readonly principal: string | null;
-  readonly principal_kind: AuditEntry['principalKind'];
-  readonly principal_name: string | null;
-  readonly project: string | null;
-  readonly action: string;
-  readonly target: string;
-  readonly outcome: AuditEntry['outcome'];
-  readonly reason: string | null;
-  readonly requests: number;
-  readonly source_address: string | null;
-  readonly user_agent: string | null;
-  readonly request_id: string | null;
-  readonly detail: AuditEntry['detail'];
-}
 
 /** What was done and what was refused, for those who answer for it: administrators of a project read their project's, those of the cluster everything. */
 @Injectable()
@@ -52,19 +34,22 @@ export class AuditService {
       const projectId = projectIdOf(scope);
       const tokenScope = `audit/${projectId ?? ALL_PROJECTS}/${JSON.stringify(filters)}`;
       const after = pageToken === undefined ? undefined : this.#pageTokens.read(tokenScope, pageToken);
-      const found = await sql.query<AuditRow>(projectId === null ? OF_CLUSTER : OF_PROJECT, [
-        this.#cluster.id,
-        filters.since ?? null,
-        filters.until ?? null,
-        filters.principal ?? null,
-        filters.verb ?? null,
-        filters.object ?? null,
-        filters.outcome ?? null,
-        after?.key ?? null,
-        after?.id ?? null,
-        pageSize + 1,
-        ...(projectId === null ? [] : [projectId]),
-      ]);
+      const found = await sql.query<AuditRow & { readonly at_text: string }>(
+        projectId === null ? OF_CLUSTER : OF_PROJECT,
+        [
+          this.#cluster.id,
+          filters.since ?? null,
+          filters.until ?? null,
+          filters.principal ?? null,
+          filters.verb ?? null,
+          filters.object ?? null,
+          filters.outcome ?? null,
+          after?.key ?? null,
+          after?.id ?? null,
+          pageSize + 1,
+          ...(projectId === null ? [] : [projectId]),
+        ],
+      );
       const rows = found.rows.slice(0, pageSize);
       const items = [...fittingPage(rows.map(toAuditEntry))];
       const last = rows[items.length - 1];
@@ -94,23 +79,3 @@ const OF_PROJECT = pageOf(newest('cluster_id = $1 AND project_id = $11'));
 const OF_CLUSTER = pageOf(
   `(${newest('cluster_id = $1')}) UNION ALL (${newest('cluster_id IS NULL AND $1::uuid IS NOT NULL')})`,
 );
-
-function toAuditEntry(row: AuditRow): AuditEntry {
-  return {
-    id: Number(row.id),
-    at: row.at.toISOString(),
-    principalKind: row.principal_kind,
-    principalId: row.principal,
-    principal: row.principal_name,
-    project: row.project,
-    verb: row.action,
-    object: row.target,
-    outcome: row.outcome,
-    reason: row.reason,
-    requests: row.requests,
-    sourceAddress: row.source_address,
-    userAgent: row.user_agent,
-    requestId: row.request_id,
-    detail: row.detail,
-  };
-}

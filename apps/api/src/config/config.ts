@@ -4,6 +4,7 @@ import { ObjectName } from '@coxswain/api-types';
 import { listenHostOf } from '@coxswain/kube';
 import { LOG_LEVELS, type LogLevel } from '@coxswain/telemetry';
 import { z } from 'zod';
+import { type AuditConfig, auditConfigOf, AuditEnvironment } from './audit-config.ts';
 import { type CodeConfig, codeConfigOf, CodeEnvironment } from './code-config.ts';
 import { type LinkConfig, LinkEnvironment, linkConfigOf } from './links-config.ts';
 import { limit, type ReplicaConfig, replicaConfigOf, ReplicaEnvironment } from './replica-config.ts';
@@ -47,6 +48,7 @@ const Environment = SignInEnvironment.extend(MailEnvironment.shape)
   .extend(ReplicaEnvironment.shape)
   .extend(CodeEnvironment.shape)
   .extend(LinkEnvironment.shape)
+  .extend(AuditEnvironment.shape)
   .extend({
     DATABASE_URL: databaseUrl.describe('With the role that serves requests.'),
     DATABASE_URL_FILE: file
@@ -124,13 +126,6 @@ const Environment = SignInEnvironment.extend(MailEnvironment.shape)
       .max(3_650)
       .default(90)
       .describe('When a token expires for which nobody said otherwise.'),
-    COXSWAIN_AUDIT_RETENTION_DAYS: z.coerce
-      .number()
-      .int()
-      .min(7)
-      .max(3_650)
-      .default(365)
-      .describe('After how many days an entry of the audit is removed.'),
     COXSWAIN_TRUSTED_PROXIES: list
       .pipe(z.array(z.string().regex(PROXY, 'must be addresses or ranges such as 10.0.0.0/8, separated by commas')))
       .describe('Proxies whose X-Forwarded-For header is trusted. If empty, the client is the address that connects.'),
@@ -227,7 +222,7 @@ export interface NamespacesConfig {
 }
 
 /** What the parts of the API are given; nothing else reads the environment. */
-export interface Config extends ReplicaConfig {
+export interface Config extends ReplicaConfig, AuditConfig {
   /** By the role that each logs in as; one and the same where nobody said otherwise. */
   readonly databaseUrls: {
     readonly runtime: string;
@@ -251,7 +246,6 @@ export interface Config extends ReplicaConfig {
   };
   readonly bootstrapTokenFile: string | undefined;
   readonly tokenLifetimeDays: number;
-  readonly auditRetentionDays: number;
   readonly trustedProxies: readonly string[];
   /** Of one process; 0: as many as come. */
   readonly maxConnections: number;
@@ -328,7 +322,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     },
     bootstrapTokenFile: values.COXSWAIN_BOOTSTRAP_TOKEN_FILE,
     tokenLifetimeDays: values.COXSWAIN_TOKEN_LIFETIME_DAYS,
-    auditRetentionDays: values.COXSWAIN_AUDIT_RETENTION_DAYS,
+    ...auditConfigOf(values),
     trustedProxies: values.COXSWAIN_TRUSTED_PROXIES,
     maxConnections: values.COXSWAIN_MAX_CONNECTIONS,
     signIn: signInConfigOf(values),

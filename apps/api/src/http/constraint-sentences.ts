@@ -51,6 +51,8 @@ export const UNREACHABLE_CONSTRAINTS: Readonly<Record<string, string>> = {
   cluster_administrators_have_no_project:
     'administrators are made by a command of their own, tokens of projects with other roles',
   audit_outcome: 'the API writes no other outcome',
+  audit_outbox_pkey: 'a trigger queues each entry once, when it is written',
+  audit_outbox_in_order: 'the sender alone gives numbers, under a lock of the row that counts them',
   audit_entries_are_small: 'texts of an entry are cut, and a detail that is too long is left out',
   group_roles_role_check: 'the schemas of the requests name the same roles',
   groups_of_administrators_have_no_project: 'the service refuses roles that do not fit the project, or the cluster',

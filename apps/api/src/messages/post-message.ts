@@ -35,6 +35,8 @@ export interface PostOptions {
   /** Ends the attempt early. */
   readonly signal: AbortSignal;
   readonly resolve?: Resolve;
+  /** PEM: authorities instead of those of Node.js, and a certificate to show. */
+  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
   /** Default: {@link ATTEMPT_MS}. */
   readonly attemptMs?: number;
 }
@@ -44,7 +46,7 @@ export interface PostOptions {
  * leads to a moment later counts for nothing. No redirect is followed.
  */
 export async function postMessage(message: OutgoingMessage, options: PostOptions): Promise<Answer> {
-  const { rules, resolve = resolveName, attemptMs = ATTEMPT_MS } = options;
+  const { rules, tls = {}, resolve = resolveName, attemptMs = ATTEMPT_MS } = options;
   const timeout = AbortSignal.timeout(attemptMs);
   const signal = AbortSignal.any([options.signal, timeout]);
   try {
@@ -55,7 +57,7 @@ export async function postMessage(message: OutgoingMessage, options: PostOptions
     if (addresses.length === 0) return { trouble: 'its name has no address' };
     const allowed = addresses.filter(addressJudge(rules.allowedRanges));
     if (allowed.length === 0) return { trouble: 'its address is private, of this machine or reserved' };
-    return await answerOf(url, message, { allowed, signal });
+    return await answerOf(url, message, { allowed, tls, signal });
   } catch (error) {
     return { trouble: timeout.aborted ? `no answer within ${attemptMs / 1000} s` : troubleWords(error) };
   }
@@ -81,9 +83,18 @@ async function resolveName(name: string): Promise<readonly string[]> {
 function answerOf(
   url: URL,
   { headers, body }: OutgoingMessage,
-  { allowed, signal }: { readonly allowed: readonly string[]; readonly signal: AbortSignal },
+  {
+    allowed,
+    tls,
+    signal,
+  }: {
+    readonly allowed: readonly string[];
+    readonly tls: NonNullable<PostOptions['tls']>;
+    readonly signal: AbortSignal;
+  },
 ): Promise<Answer> {
-  const options: RequestOptions = {
+  const options: RequestOptions & NonNullable<PostOptions['tls']> = {
+    ...tls,
     method: 'POST',
     agent: false,
     signal,
@@ -131,8 +142,8 @@ const WORDS: Readonly<Record<string, string>> = {
   ABORT_ERR: 'this program stopped meanwhile',
 };
 
-/** Of a code alone: a message may hold addresses, and what the other side wrote. */
-function troubleWords(error: unknown): string {
+/** Why nothing was taken, of a code alone: a message may hold addresses, and what the other side wrote. */
+export function troubleWords(error: unknown): string {
   const { code } = error as { readonly code?: unknown };
   const known = typeof code === 'string' && /^[A-Z0-9_]{1,64}$/.test(code) ? code : 'unknown';
   if (/^(CERT|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|ERR_TLS|ERR_SSL)/.test(known)) return `TLS failed (${known})`;

@@ -66,7 +66,8 @@ function askedMs(answer: Answer | undefined): number {
   return answer.status === TOO_MANY_REQUESTS || answer.status === UNAVAILABLE ? (answer.retryAfterMs ?? 0) : 0;
 }
 
-function hasArrived(answer: Answer): boolean {
+/** Whether an endpoint has taken the message. */
+export function hasArrived(answer: Answer): boolean {
   return 'status' in answer && answer.status >= 200 && answer.status < 300;
 }
 

@@ -114,7 +114,10 @@ async function schemaStatements(client: Client, roles: AccessRoles): Promise<rea
   const [runtime, system, queue] = [roles.runtime, roles.system, roles.queue].map((role) => escapeIdentifier(role));
   const called = Object.entries(DATABASE_FUNCTIONS).flatMap(([name, { caller }]) => [
     `REVOKE ALL ON FUNCTION ${name} FROM PUBLIC`,
-    `GRANT EXECUTE ON FUNCTION ${name} TO ${caller === 'runtime' ? runtime : system}`,
+    // PostgreSQL asks for no right to call the function of a trigger.
+    ...(caller === 'trigger'
+      ? []
+      : [`GRANT EXECUTE ON FUNCTION ${name} TO ${caller === 'runtime' ? runtime : system}`]),
   ]);
   const { rows } = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [QUEUE_SCHEMA]);
   return [

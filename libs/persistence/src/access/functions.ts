@@ -12,6 +12,8 @@ export const DATABASE_FUNCTIONS = {
   touch_session: { caller: 'runtime' },
   find_service_account: { caller: 'runtime' },
   record_service_account: { caller: 'runtime' },
-} as const satisfies Readonly<Record<string, { readonly caller: 'runtime' | 'system' }>>;
-/** Name of a function in the database that the runtime or system role may call. */
+  /** Queues what a request has written, for a sender that the request does not know. */
+  queue_audit_entries: { caller: 'trigger' },
+} as const satisfies Readonly<Record<string, { readonly caller: 'runtime' | 'system' | 'trigger' }>>;
+/** Name of a function in the database with the rights of its owner. */
 export type DatabaseFunction = keyof typeof DATABASE_FUNCTIONS;

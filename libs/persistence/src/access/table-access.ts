@@ -63,6 +63,8 @@ export const TABLE_ACCESS: Readonly<Record<string, TableAccess>> = {
     reason:
       'each principal writes entries in its own name; entries without a cluster are about administrators of all clusters',
   },
+  audit_outbox: { requests: 'none', reason: 'a trigger of the audit writes it, and the sender reads it' },
+  audit_receivers: { requests: 'none', reason: 'read and written by the sender' },
   checkpoint_geometries: { requests: 'read', rows: BY_NAMESPACE },
   checkpoint_verifications: { requests: 'read', rows: BY_NAMESPACE },
   checkpoints: { requests: 'read', rows: BY_NAMESPACE },
