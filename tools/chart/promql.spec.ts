@@ -1,7 +1,8 @@
-/** Alerts and panels of the chart, as the grammar of Prometheus reads them. Their arithmetic is not run: that would need promtool. */
+/** Alerts and panels of the chart, as the grammar of Prometheus reads them. `npm run campaign -- alerts` runs their arithmetic in promtool. */
 import { parser } from '@prometheus-io/lezer-promql';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { ALERT_CASES } from '../campaigns/alerts/alert-cases.ts';
 import { ofApi, ofOperator } from '../generate/metrics.ts';
 
 const CHART = resolve(import.meta.dirname, '../../charts/coxswain');
@@ -67,6 +68,10 @@ const metrics = new Map(
 it('there are alerts and panels to read', () => {
   expect([alerts.length, panels.length]).toEqual([17, expect.any(Number)]);
   expect(panels.length).toBeGreaterThan(10);
+});
+
+it('every alert has a case for promtool', () => {
+  expect([...new Set(ALERT_CASES.map(({ alert }) => alert))].sort()).toEqual(alerts.map(([name]) => name).sort());
 });
 
 it.each([...alerts, ...panels])(

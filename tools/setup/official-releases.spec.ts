@@ -28,7 +28,7 @@ describe('official releases', () => {
   });
 });
 
-it.each(['gofakes3', 'jobset', 'kueue', 'training-operator', 'versitygw'] as const)(
+it.each(['gofakes3', 'jobset', 'kueue', 'promtool', 'training-operator', 'versitygw'] as const)(
   'names no download of %s, which is built from its module',
   (name) => {
     expect(officialRelease(name, 'amd64')).toBeUndefined();

@@ -46,9 +46,11 @@ export function officialRelease(name: BinaryName, arch: string): Release | undef
     case 'gofakes3':
     case 'jobset':
     case 'kueue':
+    case 'promtool':
     case 'training-operator':
     case 'versitygw':
-      return undefined; // JobSet, Kueue and the training operator publish images alone; versitygw publishes some, and only a campaign runs it.
+      // JobSet, Kueue and the training operator publish images alone; versitygw publishes some; promtool is in the archive of Prometheus. Only campaigns run them.
+      return undefined;
     case 'kube-apiserver':
     case 'kube-scheduler':
     case 'kube-controller-manager':

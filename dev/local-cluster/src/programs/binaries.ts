@@ -23,6 +23,7 @@ export const BINARY_VERSIONS = {
   kueue: '0.19.2',
   jobset: '0.10.1',
   'training-operator': '1.9.3',
+  promtool: '3.15.0',
 } as const;
 
 /** One of the programs of a local cluster. */
@@ -48,6 +49,7 @@ const MODULES: Partial<Record<BinaryName, string>> = {
   kueue: 'kueue',
   jobset: 'jobset',
   'training-operator': 'training-operator',
+  promtool: 'promtool',
 };
 
 /** Where everything that takes long to make is kept between runs. */
