@@ -201,7 +201,7 @@ describe('a server of syslog for the audit', () => {
   let test: TestDatabase;
   let cluster: Cluster;
   let syslog: SyslogServer;
-  let metrics: Metrics;
+  let metrics: readonly Metrics[] = [];
   let duties: readonly LeaderDuties[] = [];
   const logger = createLogger({ program: 'coxswain-api', level: 'silent' });
 
@@ -222,12 +222,12 @@ describe('a server of syslog for the audit', () => {
 
   /** Two, of which one has the lock. */
   function startReplicas(): void {
-    metrics = createMetrics();
+    metrics = [createMetrics(), createMetrics()];
     const receiver: AuditReceiver = { form: 'syslog', host: '127.0.0.1', port: syslog.port, tls: { ca } };
-    duties = [0, 1].map((replica) => {
+    duties = metrics.map((ofReplica) => {
       const pusher = new AuditPusher({
         ...{ database: test.database, cluster, receiver, logger, clock: { now: () => new Date() } },
-        metrics: replica === 0 ? metrics : createMetrics(),
+        metrics: ofReplica,
         pauses: { idleMs: 20, longestMs: 50 },
       });
       const leader = new LeaderDuties({ url: test.urls.system, lockName: 'audit-push', logger }, () => [
@@ -319,5 +319,11 @@ describe('a server of syslog for the audit', () => {
     expect(dropped).toMatchObject({ priority: 13 * 8 + 4, id: 'audit-dropped', content: { dropped: 1 } });
     expect(kept).toMatchObject({ id: 'audit', content: { object: 'kept' } });
     expect(targets()).not.toContain(old);
+    // Counted once the server has closed.
+    const counted = async (): Promise<true | undefined> => {
+      const texts = await Promise.all(metrics.map((one) => one.expose()));
+      return texts.some(({ text }) => /pushed_entries_total\{outcome="dropped"\} 1$/m.test(text)) || undefined;
+    };
+    await waitFor(counted, { what: 'the metric of dropped entries', deadlineMs: 15_000 });
   });
 });
