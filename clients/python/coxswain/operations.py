@@ -93,6 +93,44 @@ def code_upload(
     )
 
 
+def costs_csv_of_month(
+    project: str,
+    *,
+    month: str | None = None,
+) -> Request[str]:
+    """The same as a file of FOCUS 1.2, for months with at most 500 jobs.
+
+    month: In UTC, such as 2030-01. Absent: this month so far.
+    """
+    return Request(
+        method="GET",
+        path=f"/v1/projects/{quote(project)}/costs.csv",
+        query={"month": month},
+        answer="text",
+    )
+
+
+def costs_of_month(
+    project: str,
+    *,
+    month: str | None = None,
+    page_size: int | None = None,
+    page_token: str | None = None,
+) -> Request[types.CostList]:
+    """What the jobs of a project cost in a month, by the price list of the administrator; project "-": all jobs.
+
+    month: In UTC, such as 2030-01. Absent: this month so far.
+    page_size: Most items of the page; it can have fewer.
+    page_token: nextPageToken of the page before. Absent: the first page.
+    """
+    return Request(
+        method="GET",
+        path=f"/v1/projects/{quote(project)}/costs",
+        query={"month": month, "pageSize": page_size, "pageToken": page_token},
+        answer="json",
+    )
+
+
 def fabric_changes(
     snapshot_id: str,
     *,

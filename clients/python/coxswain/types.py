@@ -1072,6 +1072,14 @@ class ConvertedFrom(TypedDict):
     """How it is converted. DeepSpeedUniversal: the converter of DeepSpeed writes the universal format, which every layout loads."""
 
 
+class CostList(TypedDict):
+    currency: str
+    """Of the price list of the administrator."""
+    items: list[dict[str, str | float | None]]
+    """A row of FOCUS 1.2 for each job that held GPUs in the month, oldest job first."""
+    nextPageToken: NotRequired[str]
+
+
 class DataSpec(TypedDict):
     claimName: NotRequired[str]
     """PersistentVolumeClaim in the namespace of the job; read at /coxswain/data."""
@@ -1859,6 +1867,13 @@ class JobCheckpoint(TypedDict):
     step: int
 
 
+class JobCost(TypedDict):
+    amount: float
+    """Held GPU-hours × the price, without those that lost nodes keep."""
+    currency: str
+    """Of ISO 4217."""
+
+
 class JobCreateInput(TypedDict):
     name: str
     namespace: NotRequired[str]
@@ -1932,6 +1947,8 @@ class JobGoodput(TypedDict):
     """How long ranks stood still for each of the newest saves, oldest first: at most eight of an incarnation. Absent: from an earlier release."""
     recommendedSaves: NotRequired[RecommendedSaves | None]
     """The interval between saves that costs least; applied only with checkpoint.interval Auto. Null or absent: no save was measured."""
+    cost: NotRequired[JobCost | None]
+    """What the job cost so far, by the price list of the administrator. Null or absent: there is no list, or it has no price of the GPU."""
     attemptsLeftOut: int
     """Oldest attempts that are not counted, beyond the newest 2000."""
 

@@ -15,6 +15,7 @@ import {
   ClusterFabric,
   CODE_MEDIA_TYPE,
   CodeArchive,
+  CostList,
   GpuCounts,
   GroupRole,
   GroupRoleList,
@@ -507,6 +508,20 @@ export class ApiClient {
   /** The GPU-seconds of the job by category. */
   goodput(reference: JobReference): Promise<JobGoodput> {
     return this.#json(JobGoodput, `${jobPath(reference)}/goodput`);
+  }
+
+  /** What the jobs of a project cost in a month such as `2030-01`, by the price list of the administrator; project `-`: all jobs that the caller may read. */
+  async costs(project: string, month: string): Promise<CostList> {
+    const read = (pageToken?: string): Promise<CostList> =>
+      this.#json(CostList, `${projectPath(project)}/costs${search({ month, pageSize: 100, pageToken })}`);
+    const { currency, items, nextPageToken } = await read();
+    const all = [...items];
+    for (let next = nextPageToken; next !== undefined;) {
+      const page = await read(next);
+      all.push(...page.items);
+      next = page.nextPageToken;
+    }
+    return { currency, items: all };
   }
 
   /** Creates a plan. The same idempotency key returns the same plan, however often it is sent. */

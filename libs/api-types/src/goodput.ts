@@ -1,5 +1,6 @@
 /** Categories of the GPU-seconds of a job, and the report on them. */
 import { z } from 'zod';
+import { JobCost } from './costs.ts';
 import { counter, timestamp } from './status-fields.ts';
 
 /**
@@ -227,6 +228,11 @@ export const JobGoodput = z
       .optional()
       .describe(
         'The interval between saves that costs least; applied only with checkpoint.interval Auto. Null or absent: no save was measured.',
+      ),
+    cost: JobCost.nullable()
+      .optional()
+      .describe(
+        'What the job cost so far, by the price list of the administrator. Null or absent: there is no list, or it has no price of the GPU.',
       ),
     attemptsLeftOut: counter.describe('Oldest attempts that are not counted, beyond the newest 2000.'),
   })

@@ -182,6 +182,7 @@ export {
   recordedLocation,
 } from './checkpoint-location.ts';
 export { fillLogLink, LogLink } from './log-link.ts';
+export { CostList, CostRow, JobCost, OTHER_GPUS, PriceList } from './costs.ts';
 export { fillJobLink, JobLink, JobLinks } from './job-links.ts';
 export { KeptLogBounds } from './kept-log-bounds.ts';
 export { KEPT_LOGS_PATH, KeptLogsAnswer, KeptLogsPod, KeptLogsQuestion, READ_LOGS } from './kept-logs.ts';

@@ -81,6 +81,7 @@ import { TrainingJobSpec } from './training-job-spec.ts';
  * GET    …/jobs/{jobId}/start                                 → JobStart          (expected start, and what would let it start earlier; queue.ts)
  * GET    /v1/projects/{project}/queue?limit                    → Queue             (jobs that wait, in order; those of other projects without names; queue.ts)
  * GET    …/jobs/{jobId}/goodput                               → JobGoodput        (where its GPU-seconds went; goodput.ts)
+ * GET    /v1/projects/{project}/costs?month                    → CostList          (what its jobs cost in a month; costs.ts; costs.csv: text/csv)
  * GET    …/jobs/{jobId}/logs?rank&attempt&tailLines&follow      text/plain; what the attempt recorded where the pod is gone
  * POST   …/jobs/{jobId}/stacks?rank                           → JobStacks         (current stack traces of its ranks; stacks.ts)
  * GET    …/jobs/{jobId}/rendering                             → JobRendering      (what it runs: arguments, files, environment; or why it cannot run)

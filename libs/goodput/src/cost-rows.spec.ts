@@ -1,7 +1,7 @@
-import type { JobGoodput } from '@coxswain/api-types';
+import { type JobGoodput, PriceList } from '@coxswain/api-types';
 import { parse } from 'csv-parse/sync';
-import { costCsv, costRows, type HeldJob, PriceList } from './cost-rows.ts';
-import { heldWithin } from './held-within.ts';
+import { costCsv, costRows, costSoFar, type HeldJob } from './cost-rows.ts';
+import { heldWithin, monthOf } from './held-within.ts';
 
 const JANUARY = { fromMs: Date.parse('2026-01-01T00:00:00Z'), toMs: Date.parse('2026-02-01T00:00:00Z') };
 type Spent = JobGoodput['spans'][number]['spent'];
@@ -100,6 +100,32 @@ describe('rows of costs', () => {
   it('without jobs are no text', () => {
     expect(costCsv(costRows([], { prices, period: JANUARY }))).toBe('');
   });
+});
+
+describe('what a job cost so far', () => {
+  const shares: JobGoodput['shares'] = [
+    { category: 'productive', gpuSeconds: 5400, share: 0.5 },
+    { category: 'initialisation', gpuSeconds: 1800, share: 0.2 },
+    { category: 'lostNode', gpuSeconds: 3600, share: 0.3 },
+  ];
+  const prices = { currency: 'EUR', perGpuHour: { h100: 2.5 } };
+
+  it('is each GPU-hour that it held, but those of lost nodes', () => {
+    expect(costSoFar({ shares }, { gpuType: 'h100', prices })).toEqual({ amount: 5, currency: 'EUR' });
+  });
+  it.each(['b200', undefined])('is not known without a price of %s', (gpuType) => {
+    expect(costSoFar({ shares }, { gpuType, prices })).toBeNull();
+  });
+});
+
+it.each<[string, [number, number] | undefined]>([
+  ['2026-01', [JANUARY.fromMs, JANUARY.toMs]],
+  ['2025-12', [Date.UTC(2025, 11), Date.UTC(2026, 0)]],
+  ['2025-13', undefined],
+  ['2025-1', undefined],
+])('the month %s', (text, want) => {
+  const month = monthOf(text);
+  expect(month === undefined ? undefined : [month.fromMs, month.toMs]).toEqual(want);
 });
 
 /** "Feature level: Mandatory" of FOCUS 1.2. */

@@ -1,17 +1,5 @@
-import { z } from 'zod';
+import { type CostRow, type JobCost, type JobGoodput, OTHER_GPUS, type PriceList } from '@coxswain/api-types';
 import type { HeldTime, Period } from './held-within.ts';
-
-/** What an administrator asks for an hour of a GPU. */
-export const PriceList = z.strictObject({
-  currency: z
-    .string()
-    .regex(/^[A-Z]{3}$/, 'three capital letters of ISO 4217, such as USD')
-    .describe('Of every price.'),
-  perGpuHour: z
-    .record(z.string(), z.number().min(0))
-    .describe('Price by the planner’s name of the GPU, such as h100; `default` is for all others.'),
-});
-export type PriceList = z.infer<typeof PriceList>;
 
 /** A job that held GPUs within the period. */
 export interface HeldJob {
@@ -27,29 +15,48 @@ export interface HeldJob {
   readonly held: HeldTime;
 }
 
-/** Columns of FOCUS 1.2 (FinOps Open Cost and Usage Specification), in its order by name, and ours, which begin with x_. Null: the column does not apply. */
-export type CostRow = Readonly<Record<string, string | number | null>>;
-
 /** Name under which Coxswain is the provider of every charge. */
 const PROVIDER = 'Coxswain';
 const UNIT = 'GPU-Hours';
+
+const SECONDS_PER_HOUR = 3600;
+
+/** What an hour of the GPU costs; undefined: the list has no price of it. */
+function priceOf(gpuType: string | undefined, { perGpuHour }: PriceList): number | undefined {
+  return perGpuHour[gpuType ?? OTHER_GPUS] ?? perGpuHour[OTHER_GPUS];
+}
+
+/** Hours and their cost, rounded alike wherever they are shown. */
+function chargeOf(gpuSeconds: number, price: number): { readonly hours: number; readonly cost: number } {
+  const hours = rounded(gpuSeconds / SECONDS_PER_HOUR);
+  return { hours, cost: rounded(hours * price) };
+}
+
+/** What a job cost until its goodput was read. GPUs that lost nodes keep cost nothing, as in {@link costRows}. Null: the list has no price of its GPU. */
+export function costSoFar(
+  { shares }: Pick<JobGoodput, 'shares'>,
+  { gpuType, prices }: { readonly gpuType: string | undefined; readonly prices: PriceList },
+): JobCost | null {
+  const price = priceOf(gpuType, prices);
+  if (price === undefined) return null;
+  const seconds = shares.reduce((sum, { category, gpuSeconds }) => sum + (category === 'lostNode' ? 0 : gpuSeconds), 0);
+  return { amount: chargeOf(seconds, price).cost, currency: prices.currency };
+}
 
 /** One row for each job. Throws an error that names every type of GPU without a price. */
 export function costRows(
   jobs: readonly HeldJob[],
   { prices, period }: { readonly prices: PriceList; readonly period: Period },
 ): readonly CostRow[] {
-  const priceOf = ({ gpuType }: HeldJob): number | undefined =>
-    prices.perGpuHour[gpuType ?? 'default'] ?? prices.perGpuHour['default'];
   const unpriced = [
-    ...new Set(jobs.filter((job) => priceOf(job) === undefined).map(({ gpuType }) => gpuType ?? 'default')),
+    ...new Set(jobs.flatMap(({ gpuType }) => (priceOf(gpuType, prices) === undefined ? [gpuType ?? OTHER_GPUS] : []))),
   ];
   if (unpriced.length > 0) {
     throw new Error(
-      `perGpuHour has no price of ${unpriced.sort().join(', ')}; add each, or \`default\` for all others`,
+      `perGpuHour has no price of ${unpriced.sort().join(', ')}; add each, or \`${OTHER_GPUS}\` for all others`,
     );
   }
-  return jobs.map((job) => rowOf(job, { price: priceOf(job) ?? 0, currency: prices.currency, period }));
+  return jobs.map((job) => rowOf(job, { price: priceOf(job.gpuType, prices) ?? 0, currency: prices.currency, period }));
 }
 
 interface Charge {
@@ -59,9 +66,8 @@ interface Charge {
 }
 
 function rowOf(job: HeldJob, { price, currency, period }: Charge): CostRow {
-  const { held, gpuType = 'default' } = job;
-  const hours = rounded(held.gpuSeconds / 3600);
-  const cost = rounded(hours * price);
+  const { held, gpuType = OTHER_GPUS } = job;
+  const { hours, cost } = chargeOf(held.gpuSeconds, price);
   return {
     BilledCost: cost,
     BillingAccountId: job.cluster,
@@ -101,7 +107,7 @@ function rowOf(job: HeldJob, { price, currency, period }: Charge): CostRow {
     SubAccountType: 'Project',
     Tags: JSON.stringify({ ...job.labels, ...(job.owner === null ? {} : { owner: job.owner }) }),
     x_Namespace: job.namespace,
-    x_ProductiveGpuHours: rounded(held.productiveGpuSeconds / 3600),
+    x_ProductiveGpuHours: rounded(held.productiveGpuSeconds / SECONDS_PER_HOUR),
   };
 }
 

@@ -7,6 +7,13 @@ export interface Period {
   readonly toMs: number;
 }
 
+/** The month in UTC that the text names, such as `2030-01`; undefined: it names none. */
+export function monthOf(text: string): Period | undefined {
+  const [, year, month] = /^([0-9]{4})-(0[1-9]|1[0-2])$/.exec(text) ?? [];
+  if (year === undefined || month === undefined) return undefined;
+  return { fromMs: Date.UTC(Number(year), Number(month) - 1), toMs: Date.UTC(Number(year), Number(month)) };
+}
+
 /** GPU time that a job held within a period. */
 export interface HeldTime extends Period {
   readonly gpuSeconds: number;

@@ -100,6 +100,8 @@ export const ROUTE_RULES: Readonly<Record<string, AccessRule>> = {
   'DELETE /v1/projects/{project}/checkpoints/{uid}/pin': CHANGE_JOB,
   'DELETE /v1/projects/{project}/checkpoints/{uid}': CHANGE_JOB,
   'GET /v1/projects/{project}/jobs/{jobId}/goodput': 'job.read',
+  'GET /v1/projects/{project}/costs': 'job.read',
+  'GET /v1/projects/{project}/costs.csv': 'job.read',
   'GET /v1/projects/{project}/jobs/{jobId}/incidents': 'job.read',
   'POST /v1/projects/{project}/checkpoints': 'job.submit',
   'GET /v1/projects/{project}/incidents': 'job.read',

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { ObjectName } from '@coxswain/api-types';
+import { ObjectName, type PriceList } from '@coxswain/api-types';
 import { listenHostOf } from '@coxswain/kube';
 import { LOG_LEVELS, type LogLevel } from '@coxswain/telemetry';
 import { z } from 'zod';
@@ -9,6 +9,7 @@ import { type CodeConfig, codeConfigOf, CodeEnvironment } from './code-config.ts
 import { type LinkConfig, LinkEnvironment, linkConfigOf } from './links-config.ts';
 import { limit, type ReplicaConfig, replicaConfigOf, ReplicaEnvironment } from './replica-config.ts';
 import { mailConfigOf, MailEnvironment, type MailSettings } from './mail-config.ts';
+import { PricesEnvironment } from './prices-config.ts';
 import { type SignInConfig, signInConfigOf, SignInEnvironment } from './sign-in-config.ts';
 
 /** Which parts this process runs: HTTP and projection, the queue worker, or everything. */
@@ -49,6 +50,7 @@ const Environment = SignInEnvironment.extend(MailEnvironment.shape)
   .extend(CodeEnvironment.shape)
   .extend(LinkEnvironment.shape)
   .extend(AuditEnvironment.shape)
+  .extend(PricesEnvironment.shape)
   .extend({
     DATABASE_URL: databaseUrl.describe('With the role that serves requests.'),
     DATABASE_URL_FILE: file
@@ -286,6 +288,7 @@ export interface Config extends ReplicaConfig, AuditConfig {
   /** What is kept of jobs that are gone: the newest of each project, and for so long; 0: all, for ever. */
   readonly recordBounds: { readonly ofProject: number; readonly days: number };
   readonly links: LinkConfig;
+  readonly prices: PriceList | undefined;
   readonly dashboardDirectory: string | undefined;
   readonly logLevel: LogLevel;
   readonly shutdownMs: number;
@@ -357,6 +360,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     },
     recordBounds: { ofProject: values.COXSWAIN_PROJECT_MAX_JOB_RECORDS, days: values.COXSWAIN_JOB_RECORDS_DAYS },
     links: linkConfigOf(values),
+    prices: values.COXSWAIN_PRICES,
     dashboardDirectory: values.COXSWAIN_DASHBOARD_DIRECTORY,
     logLevel: values.COXSWAIN_LOG_LEVEL,
     shutdownMs: values.COXSWAIN_SHUTDOWN_MS,

@@ -1,10 +1,9 @@
 import { type JobLink, JobLinks, LogLink } from '@coxswain/api-types';
 import { z } from 'zod';
 
-/** Variables with links from the page of a job to other systems. */
-export const LinkEnvironment = z.object({
-  COXSWAIN_LOG_LINK: LogLink.optional(),
-  COXSWAIN_JOB_LINKS: z
+/** A variable that may be absent, and holds JSON. */
+export function jsonOf<T>(schema: z.ZodType<T>) {
+  return z
     .string()
     .transform((text, context): unknown => {
       try {
@@ -14,11 +13,16 @@ export const LinkEnvironment = z.object({
         return z.NEVER;
       }
     })
-    .pipe(JobLinks)
-    .optional()
-    .describe(
-      'Links from the page of a job to other systems, as JSON: [{"title": "TensorBoard", "template": "https://…/{uid}"}]. {project}, {namespace}, {job}, {uid} and {attempt} are replaced. Unset: none.',
-    ),
+    .pipe(schema)
+    .optional();
+}
+
+/** Variables with links from the page of a job to other systems. */
+export const LinkEnvironment = z.object({
+  COXSWAIN_LOG_LINK: LogLink.optional(),
+  COXSWAIN_JOB_LINKS: jsonOf(JobLinks).describe(
+    'Links from the page of a job to other systems, as JSON: [{"title": "TensorBoard", "template": "https://…/{uid}"}]. {project}, {namespace}, {job}, {uid} and {attempt} are replaced. Unset: none.',
+  ),
 });
 
 /** Templates of links to other systems. */

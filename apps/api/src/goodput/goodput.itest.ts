@@ -1,10 +1,13 @@
 import type { Attempt, JobGoodput } from '@coxswain/api-types';
 import { aJobSpec, anAttempt } from '@coxswain/api-types/testing';
 import type { SharedPostgres } from '@coxswain/test-harness';
+import { JobsService } from '../jobs/jobs.service.ts';
 import { SeriesStore } from '../series/series-store.ts';
 import { aStepFrame } from '../series/testing/a-step-frame.ts';
+import { anAdministrator } from '../testing/a-principal.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
 import { migratedPostgres } from '../testing/test-database.ts';
+import { CostsService } from './costs.service.ts';
 
 const UID = '3f1c2b9e-0000-4000-8000-000000000077';
 const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString();
@@ -42,6 +45,9 @@ const ATTEMPTS: readonly Attempt[] = [
   }),
 ];
 
+/** Of jobs that were not planned. */
+const PRICES = { currency: 'EUR', perGpuHour: { default: 1 } };
+
 let postgres: SharedPostgres;
 let api: ApiUnderTest;
 let member: string;
@@ -50,7 +56,10 @@ let jobId: string;
 
 beforeAll(async () => {
   postgres = migratedPostgres();
-  api = await startApiUnderTest({ databaseUrl: await postgres.createDatabase('goodput') });
+  api = await startApiUnderTest({
+    databaseUrl: await postgres.createDatabase('goodput'),
+    environment: { COXSWAIN_PRICES: JSON.stringify(PRICES) },
+  });
   member = await api.project('research');
   foreign = await api.project('rivals');
   const body = { name: 'tiny', spec: aJobSpec() };
@@ -121,13 +130,81 @@ describe('goodput of a job', () => {
       asOf gpuSeconds goodput shares { category gpuSeconds share } heldSeconds waitingSeconds suspendedSeconds
       spans { from to spent gpus epoch } secondsPerSave attemptsLeftOut recommendedSaves { everySteps everySeconds secondsPerSave saves secondsToFailure failures }
       restartPhases { phase restarts seconds gpuSeconds } saveStops { epoch incarnation step seconds }
-      recoveries { epoch incarnation failedAt resumedFromStep lastStep phases { phase seconds } total } } }`;
+      cost { amount currency } recoveries { epoch incarnation failedAt resumedFromStep lastStep phases { phase seconds } total } } }`;
     const answer = await api.send('POST', '/graphql', { token: member, body: { query, variables: { id: jobId } } });
     expect(answer.body).toEqual({ data: { goodput: body } });
+  });
+
+  it('costs its GPU-seconds, but those after the end', async () => {
+    expect((await ask()).body.cost).toEqual({ amount: 0.122222, currency: 'EUR' });
   });
 
   it('is nobody else’s: a stranger is told that there is no such project', async () => {
     expect((await ask('research', foreign)).status).toBe(404);
     expect((await ask('rivals', foreign)).status).toBe(404);
+  });
+});
+
+describe('what a month costs', () => {
+  const costs = (query: string, { project = 'research', token = member } = {}): Promise<TestAnswer> =>
+    api.send('GET', `/v1/projects/${project}/costs${query}`, { token });
+
+  it('is a row for each job that held GPUs in it', async () => {
+    const { status, body } = await costs('?month=2026-01');
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      currency: 'EUR',
+      items: [expect.objectContaining({ ResourceName: 'tiny', BilledCost: 0.122222 })],
+    });
+    expect((await costs('?month=2026-02')).body).toEqual({ currency: 'EUR', items: [] });
+  });
+
+  it('counts jobs that were deleted, page by page', async () => {
+    const { database } = api.running.infrastructure;
+    const second = await api.send('POST', '/v1/projects/research/jobs', {
+      token: member,
+      body: { name: 'deleted', spec: aJobSpec() },
+    });
+    await database.query(
+      "UPDATE jobs SET uid = $1, state = 'Deleted', created_at = $2, finished_at = $3, deleted_at = now() WHERE id = $4",
+      [`${UID.slice(0, -1)}8`, at(1), at(130), second.body.id],
+    );
+    await database.query(
+      `INSERT INTO attempts (cluster_id, job_uid, epoch, attempt)
+       SELECT cluster_id, $2, epoch, attempt FROM attempts WHERE job_uid = $1 AND epoch = 2`,
+      [UID, `${UID.slice(0, -1)}8`],
+    );
+    const first = (await costs('?month=2026-01&pageSize=1')).body;
+    const last = (await costs(`?month=2026-01&pageSize=1&pageToken=${encodeURIComponent(first.nextPageToken)}`)).body;
+    const names = [first, last].flatMap(({ items }) => items.map((row: { ResourceName: string }) => row.ResourceName));
+    expect([names, last.nextPageToken]).toEqual([['tiny', 'deleted'], undefined]);
+  });
+
+  it('is a file of the same rows', async () => {
+    const { body, headers } = await costs('.csv?month=2026-01');
+    const [names, ...rows] = String(body).trimEnd().split('\n');
+    expect(headers['content-type']).toBe('text/csv; charset=utf-8');
+    expect(names).toMatch(/^BilledCost,BillingAccountId,/);
+    expect(rows).toHaveLength(2);
+    expect(rows[0]).toMatch(/^0\.122222,/);
+  });
+
+  it.each(['', '.csv'])('%s is for members of the project alone', async (form) => {
+    expect((await costs(`${form}?month=2026-01`, { token: foreign })).status).toBe(404);
+  });
+
+  it.each(['2026-13', 'January'])('is refused for %s, which is no month', async (month) => {
+    expect(await costs(`?month=${month}`)).toMatchObject({ status: 400 });
+  });
+
+  it('is not known without a list of prices, and the answer says who gives one', async () => {
+    const { tenantDatabase, cluster, pageTokens, clock } = api.running.infrastructure;
+    const service = new CostsService(
+      ...([tenantDatabase, cluster, api.running.app.get(JobsService, { strict: false }), pageTokens, clock] as const),
+      { prices: undefined },
+    );
+    await expect(service.csvOfMonth(anAdministrator(), 'research', { month: '2026-01' })).rejects.toThrow(
+      /api\.prices of the chart/,
+    );
   });
 });

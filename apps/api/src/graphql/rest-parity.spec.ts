@@ -77,6 +77,8 @@ const REST_ALONE: Readonly<Record<string, string>> = {
   'POST /v1/sign-out': 'sets the cookie of the page',
   'GET /v1/projects/{project}/jobs/{jobId}/events/stream': 'goes on',
   'GET /v1/projects/{project}/jobs/{jobId}/logs': 'goes on',
+  'GET /v1/projects/{project}/costs': 'is read by programs that want FOCUS; goodput has the cost of a job',
+  'GET /v1/projects/{project}/costs.csv': 'is a file',
   'GET /v1/projects/{project}/code/{sha256}': 'comes before an upload',
   'PUT /v1/projects/{project}/code/{sha256}': 'has a body of bytes',
   'GET /v1/projects/{project}/observed-jobs': 'is for the command line, and has evidence under free names',

@@ -32,7 +32,7 @@ const RULES = {
   'request-mime-type': { severity: 'error', allowedValues: ['application/json', 'application/gzip'] },
   'response-mime-type': {
     severity: 'error',
-    allowedValues: ['application/json', 'application/problem+json', 'text/event-stream', 'text/plain'],
+    allowedValues: ['application/json', 'application/problem+json', 'text/csv', 'text/event-stream', 'text/plain'],
   },
   'response-contains-header': 'off',
   'security-defined': 'error',

@@ -53,6 +53,17 @@ describe('coxswain costs', () => {
     expect(more).toEqual([]);
   });
 
+  it('has the rows of the API without a file, page by page', async () => {
+    const row = { ResourceName: 'a', SkuId: 'h100', ConsumedQuantity: 1, x_ProductiveGpuHours: 1, BilledCost: 2.5 };
+    const pages = [
+      { json: { currency: 'EUR', items: [row], nextPageToken: 'next' } },
+      { json: { currency: 'EUR', items: [{ ...row, ResourceName: 'b' }] } },
+    ];
+    const { code, out, requests } = await runCommand('costs', { 'GET /v1/projects/research/costs': pages });
+    expect(requests.map(({ path }) => path).at(-1)).toContain('pageToken=next');
+    expect([code, out]).toEqual([0, expect.stringMatching(/EUR\na [^]*\nb [^]*\nIn all: 5\.00 EUR$/)]);
+  });
+
   it('of a month before the job asks for no ledger', async () => {
     const { out, requests } = await costs('--month 2025-11');
     expect(out).toBe('No job held GPUs in that month.');
@@ -66,7 +77,12 @@ describe('coxswain costs', () => {
       'currency: USD\nperGpuHour: {}\n',
       /"2025-13" is not a month; write 2030-01/,
     ],
-    ['a list without a currency', '', 'perGpuHour: {}\n', /is no list of prices:[^]*currency/],
+    [
+      'a list with several faults',
+      '',
+      'perGpuHour: { h100: -1 }\n',
+      /is no list of prices:\n {2}currency: is required\n {2}perGpuHour.h100: is -1; it must be at least 0$/,
+    ],
     [
       'a list without the GPU',
       '',

@@ -1,6 +1,7 @@
-import { costCsv, type CostRow, costRows, type HeldJob, heldWithin, type Period, PriceList } from '@coxswain/goodput';
+import { type CostList, type CostRow, PriceList } from '@coxswain/api-types';
+import { costCsv, costRows, type HeldJob, heldWithin, monthOf, type Period } from '@coxswain/goodput';
+import { brokenSchemaRule } from '@coxswain/layout';
 import { type Command, InvalidArgumentError } from 'commander';
-import { z } from 'zod';
 import { CliError } from '../cli-error.ts';
 import { readDocument } from '../files/read-document.ts';
 import { columns } from '../output/output.ts';
@@ -8,8 +9,8 @@ import type { ProjectJobs } from '../session/project-jobs.ts';
 import type { Session } from '../session/session.ts';
 
 interface CostsOptions {
-  readonly month?: Period;
-  readonly prices: string;
+  readonly month?: string;
+  readonly prices?: string;
   readonly csv?: true;
 }
 
@@ -18,16 +19,14 @@ export function addCostsCommand(program: Command, session: Session): void {
   program
     .command('costs')
     .description('list what the GPU time of the jobs of a project cost in a month')
-    .requiredOption('--prices <file>', 'prices per GPU and hour, in YAML or JSON')
-    .option('--month <month>', 'month in UTC, such as 2030-01 (default: the last one that is over)', monthOf)
+    .option('--month <month>', 'month in UTC, such as 2030-01 (default: the last one that is over)', monthText)
+    .option('--prices <file>', 'prices per GPU and hour, in YAML or JSON (default: those of the administrator)')
     .option('--csv', 'print rows of FOCUS 1.2, for programs that compare costs of clouds')
     .addHelpText('after', EXAMPLES)
     .action(async ({ month = lastMonth(session.now()), prices, csv }: CostsOptions) => {
-      const list = readPrices(prices);
-      const jobs = await heldJobs(await session.open(), month);
-      const rows = pricedRows(jobs, { prices: list, file: prices, month });
-      if (csv === true) session.print(costCsv(rows));
-      else session.show(rows, (shown) => costText(shown, list.currency));
+      const { items, currency } = await costsOf(session, month, prices);
+      if (csv === true) session.print(costCsv(items));
+      else session.show(items, (shown) => costText(shown, currency));
     });
 }
 
@@ -39,25 +38,34 @@ A file of prices; names of GPUs are those of \`coxswain presets gpus\`:
 Example:
   coxswain costs --month 2030-01 --prices prices.yaml --csv > 2030-01.csv`;
 
-function monthOf(text: string): Period {
-  const [, year = '', month = ''] = /^([0-9]{4})-(0[1-9]|1[0-2])$/.exec(text) ?? [];
-  if (year === '') throw new InvalidArgumentError(`"${text}" is not a month; write 2030-01.`);
-  return monthPeriod(Number(year), Number(month) - 1);
+function monthText(text: string): string {
+  if (monthOf(text) === undefined) throw new InvalidArgumentError(`"${text}" is not a month; write 2030-01.`);
+  return text;
 }
 
-function lastMonth(now: Date): Period {
-  return monthPeriod(now.getUTCFullYear(), now.getUTCMonth() - 1);
+function lastMonth(now: Date): string {
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1)).toISOString().slice(0, 7);
 }
 
-/** `index`: from 0; less or more is of another year. */
-function monthPeriod(year: number, index: number): Period {
-  return { fromMs: Date.UTC(year, index), toMs: Date.UTC(year, index + 1) };
+/** By the list of the file; without one, the API prices the jobs. */
+async function costsOf(session: Session, month: string, file: string | undefined): Promise<CostList> {
+  if (file === undefined) {
+    const { api, project } = await session.open();
+    return api.costs(project, month);
+  }
+  const prices = readPrices(file);
+  const period = monthOf(month) ?? { fromMs: 0, toMs: 0 };
+  const jobs = await heldJobs(await session.open(), period);
+  return { currency: prices.currency, items: [...pricedRows(jobs, { prices, file, month: period })] };
 }
 
 function readPrices(path: string): PriceList {
-  const read = PriceList.safeParse(readDocument(path));
+  const read = PriceList.safeParse(readDocument(path), { reportInput: true });
   if (read.success) return read.data;
-  throw new CliError(`${path} is no list of prices:\n${z.prettifyError(read.error)}`);
+  const problems = read.error.issues.map(
+    (issue) => `  ${issue.path.join('.') || 'the file'}: ${brokenSchemaRule(issue)}`,
+  );
+  throw new CliError(`${path} is no list of prices:\n${problems.join('\n')}`);
 }
 
 function pricedRows(

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useSession } from '../session.tsx';
 import { Incidents } from './incidents.tsx';
+import { CostSoFar } from './cost-so-far.tsx';
 import { LifeBar } from './life-bar.tsx';
 import { Recoveries } from './recoveries.tsx';
 
@@ -44,6 +45,7 @@ export function LifePanel({
         ) : (
           <>
             <LifeBar {...data} />
+            <CostSoFar cost={data.goodput.cost ?? null} />
             <Recoveries goodput={data.goodput} />
           </>
         )}

@@ -193,6 +193,11 @@ describe('the life of a job', () => {
       'Goodput 75.0 % of 6 min 40 s of GPU time were productive steps; no incidents.',
     ],
     [
+      'names what the job cost, where the administrator gave prices',
+      panel({ goodput: { ...goodput, cost: { amount: 1234.5, currency: 'EUR' } }, incidents: [] }),
+      'Cost so far: 1234.50 EUR, by the administrator’s price list.',
+    ],
+    [
       'has a legend of what took time',
       panel({ goodput, incidents: [] }),
       'productive 75.0 % 5 min 0 s of GPU time checkpoint save 25.0 % 1 min 40 s of GPU time waiting 20.0 s without GPUs',
