@@ -280,6 +280,17 @@ describe('a pod that lost its ranks', () => {
     ]);
   });
 
+  it('does not let ranks begin before their save in memory is recorded: standbys have none, and are not asked', () => {
+    const saved = reporting({ state: 'reaped', memorySaves: [{ incarnation: 1, step: 45 }] });
+    const again = recorded({ incarnation: 2, resumedFrom: { checkpoint: 'c', step: 40 } });
+    const states = [saved, saved, reporting({ state: 'reaped' }), reporting({ state: 'reaped' })];
+    const launchers = new Map(states.map((state, podIndex) => [`pod-${podIndex}`, { ...state, podIndex }]));
+    const orders = (attempt: Attempt) =>
+      launcherOrders({ attempt, ...membersOf(placement.spec), isDue: true, launchers });
+    expect(orders(again).size).toBe(0);
+    expect(orders({ ...again, memorySave: { incarnation: 1, step: 45 } }).size).toBe(4);
+  });
+
   it('gets no ranks again when it is back, although the others begin', () => {
     const reaped = reporting({ state: 'reaped' });
     const orders = ordersWith([reaped, reaped, reaped, reporting()]);
