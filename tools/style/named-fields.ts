@@ -51,6 +51,8 @@ const OF_OTHERS: ReadonlySet<string> = new Set([
   ...['controllerName'],
   // The file that `coxswain login` reads; arguments and parameters of the API.
   ...['tokenFile', 'idempotencyKey', 'maxPoints'],
+  // A parameter of syslog, RFC 5424.
+  ...['sequenceId'],
   // The file of prices that `coxswain costs` reads.
   ...['perGpuHour'],
   // Values of the chart, by the name that begins their path.
