@@ -93,9 +93,7 @@ else process.exitCode = await main();
 async function main(): Promise<number> {
   const rounds = Number(values.rounds);
   const named = positionals.length === 0 ? ['rank', 'node'] : positionals;
-  const faults = (['rank', 'preloaded', 'memory', 'node', 'standby'] as const).filter((fault) =>
-    named.includes(fault),
-  );
+  const faults = (['rank', 'preloaded', 'memory', 'node', 'standby'] as const).filter((fault) => named.includes(fault));
   const island = join(import.meta.dirname, '../support/one-island.yaml');
   const system = await startSystem(faults.includes('standby') ? { fabricFile: island } : {});
   try {

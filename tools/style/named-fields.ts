@@ -61,8 +61,8 @@ const OF_OTHERS: ReadonlySet<string> = new Set([
   ...['cuBLAS', 'cuDNN', 'hpZ', 'kB'],
 ]);
 
-/** Paths of the job file of engine custom, which has more than the spec, and names of files. */
-const OTHER_PATHS = /^(?:layout\.(?:yaml|json|worldSize)|training\.accumulationSteps)$/;
+/** Paths of the job file of engine custom, which has more than the spec, names of files, and the group of our labels. */
+const OTHER_PATHS = /^(?:layout\.(?:yaml|json|worldSize)|training\.(?:accumulationSteps|coxswain\.dev))$/;
 
 /** Fields that a message names and no schema has. Names with underscores are those of engines. */
 export function unknownFields(message: string): readonly string[] {
