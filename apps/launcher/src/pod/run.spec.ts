@@ -328,7 +328,7 @@ describe('a rank', () => {
     expect(lines[1]).toMatch(/^\[rank 1\] 1 1 2 2 0 127\.0\.0\.1 \d+ kept$/);
   });
 
-  it('finds every variable of the reference in its environment, but those of a checkpoint and of files where there are none', async () => {
+  it('finds every variable of the reference in its environment, but those of a checkpoint, of files and of saves in memory where there are none', async () => {
     const names = [...Object.keys(TORCH_RANK_ENV), ...Object.keys(LAUNCHER_RANK_ENV)];
     const launcher = await launch({ engine: 'env' });
     await launcher.exited;
@@ -338,7 +338,11 @@ describe('a rank', () => {
       .map((line) => line.replace('[rank 0] ', ''));
     const set = new Set(lines.map((line) => line.split('=')[0]));
     const { resumeFrom, resumeManifestSha256, resumeRoot, resumeStep, engineFiles } = RANK_ENV;
-    const notHere = [resumeFrom, resumeManifestSha256, resumeRoot, resumeStep, engineFiles] as readonly string[];
+    const { memoryDirectory, memorySaveEverySteps, memorySaveBytes, memoryResume } = RANK_ENV;
+    const notHere: readonly string[] = [
+      ...[resumeFrom, resumeManifestSha256, resumeRoot, resumeStep, engineFiles],
+      ...[memoryDirectory, memorySaveEverySteps, memorySaveBytes, memoryResume],
+    ];
     expect(names.filter((name) => !set.has(name) && !notHere.includes(name))).toEqual([]);
     expect(lines).toEqual(expect.arrayContaining(['GROUP_WORLD_SIZE=1', 'TORCHELASTIC_RESTART_COUNT=0']));
   });
