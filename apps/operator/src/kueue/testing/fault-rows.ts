@@ -1,7 +1,7 @@
 /** What administrators and faults do to jobs that hold quota. */
 import { waitFor } from '@coxswain/local-cluster';
 import { conditionNow, is } from './kueue-ground.ts';
-import { admitted, must, type Row, since, stays, stillRuns } from './rows.ts';
+import { admitted, described, must, type Row, since, stays, stillRuns } from './rows.ts';
 
 const OPERATOR = { COXSWAIN_KUEUE: 'true' };
 
@@ -157,9 +157,14 @@ export const FAULT_ROWS: readonly Row[] = [
       await ground.kueue.kill();
       const isHeld = async (): Promise<boolean> =>
         is(await ground.workload(victim), 'QuotaReserved') && !is(await ground.workload(claimant), 'QuotaReserved');
-      await stays(2_000, 'the quota of running pods was given away', isHeld);
+      const staysHeld = (ms: number, sentence: string): Promise<void> =>
+        stays(ms, sentence, isHeld).catch(async (error: unknown) => {
+          const seen = await Promise.all([victim, claimant].map((job) => described(ground, job)));
+          throw new Error(`${sentence}: ${seen.join('; ')}`, { cause: error });
+        });
+      await staysHeld(2_000, 'the quota of running pods was given away');
       await ground.kueue.start();
-      await stays(4_000, 'a restarted Kueue gave the quota of running pods away', isHeld);
+      await staysHeld(4_000, 'a restarted Kueue gave the quota of running pods away');
       ground.world.kubelet.isAwake = true;
       await admitted(ground, claimant);
       return undefined;

@@ -24,6 +24,13 @@ export async function stays(ms: number, sentence: string, isSo: () => Promise<bo
   }
 }
 
+/** The conditions of the Workload that are true, with their messages, for who reads why a row failed. */
+export async function described(ground: KueueGround, job: TrainingJob): Promise<string> {
+  const { conditions = new Map() } = (await ground.workload(job)) ?? {};
+  const held = [...conditions].flatMap(([type, { isTrue, message }]) => (isTrue ? `${type} (${message})` : []));
+  return `${job.metadata.name}: ${held.join(', ') || 'no condition'}`;
+}
+
 /** The gang of that epoch still runs, and was not asked to stop. */
 export async function stillRuns(ground: KueueGround, job: TrainingJob, epoch = 1): Promise<boolean> {
   const { status } = await ground.read(job);
