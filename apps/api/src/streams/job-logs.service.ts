@@ -1,4 +1,4 @@
-import { type Attempt, CONTAINERS, LABELS, memberCount, type PlacementSpec, ranksOfPod } from '@coxswain/api-types';
+import { type Attempt, CONTAINERS, LABELS, type PlacementSpec, ranksOfPod } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
 import {
   isNotFound,
@@ -93,15 +93,13 @@ export class JobLogsService {
         attempt: placed?.attempt ?? (await this.#attempt(sql, job, request.attempt)),
       };
     });
-    const podIndex = recorded === undefined || allRanks ? undefined : podIndexOf(recorded.spec, rank);
     const of: LogOf = { row, attempt, request };
     try {
       if (recorded === undefined) return await this.#gone(of);
-      const pods = await this.#pods(of, podIndex);
-      const podCount = allRanks ? memberCount(recorded.spec) : 1;
-      // Standbys have logs too.
-      if (pods.length >= podCount) return await this.#living(of, pods);
-      return await this.#gone(of, { present: pods, podCount });
+      const wanted = allRanks ? podsByRank(recorded.spec) : [podIndexOf(recorded.spec, rank)];
+      const pods = await this.#pods(of, wanted);
+      if (pods.length >= wanted.length) return await this.#living(of, pods);
+      return await this.#gone(of, { present: pods, podCount: wanted.length });
     } catch (error) {
       if (isNotFound(error)) return await this.#gone(of);
       throw refusalOf(error, row);
@@ -182,8 +180,9 @@ export class JobLogsService {
     throw new DomainError('NOT_FOUND', detail);
   }
 
-  /** Names in the order of their ranks. By labels, not by name: labels say whose a pod is. */
-  async #pods({ row, attempt }: LogOf, podIndex: number | undefined): Promise<readonly string[]> {
+  /** Names of those of these pods that are there. By labels, not by name: labels say whose a pod is. */
+  async #pods({ row, attempt }: LogOf, wanted: readonly number[]): Promise<readonly string[]> {
+    const podIndex = wanted.length === 1 ? wanted[0] : undefined;
     const labelSelector = [
       `${LABELS.jobUid}=${row.uid ?? ''}`,
       `${LABELS.epoch}=${attempt.epoch}`,
@@ -193,7 +192,7 @@ export class JobLogsService {
     const limit = podIndex === undefined ? MAX_PODS : 2;
     const { items } = await afterWaiting(this.#kube.list<KubeObject>(collection, { labelSelector, limit }));
     const byIndex = new Map(items.map(({ metadata }) => [Number(metadata.labels?.[LABELS.podIndex]), metadata.name]));
-    return [...byIndex].sort(([one], [other]) => one - other).map(([, name]) => name);
+    return wanted.flatMap((index) => byIndex.get(index) ?? []);
   }
 }
 
@@ -236,6 +235,15 @@ function refusalOf(error: unknown, { namespace }: JobRow): unknown {
   if (error instanceof KubeApiError)
     return new DomainError('CONFLICT', `the log cannot be read now: ${sentenceOf(error)}`);
   return error;
+}
+
+/** Pods that hold ranks, in the order of their ranks. One that lost its ranks to a standby may be on a node that does not answer. */
+function podsByRank(placement: PlacementSpec): readonly number[] {
+  const held = placement.nodes.flatMap((_node, podIndex) => {
+    const [first] = ranksOfPod(placement, podIndex);
+    return first === undefined ? [] : [{ podIndex, first }];
+  });
+  return held.toSorted((one, other) => one.first - other.first).map(({ podIndex }) => podIndex);
 }
 
 function podIndexOf(placement: PlacementSpec, rank: number): number {

@@ -68,6 +68,8 @@ export class Reporter {
   readonly #steps: StepReporter;
   readonly #savedCheckpoints: SavedCheckpointReporter;
   #rendezvous: RendezvousAddress | undefined;
+  /** As reported when ranks ended last. */
+  #memorySaves: readonly MemorySave[] = [];
 
   constructor(options: ReporterOptions) {
     this.#options = options;
@@ -78,7 +80,8 @@ export class Reporter {
       incarnations: this.#incarnations,
       onEndRanks,
       onSaveWanted,
-      onSkipped: () => this.reaped(undefined),
+      // No rank has begun since, so the saves are as they were.
+      onSkipped: () => this.reaped(undefined, this.#memorySaves),
     });
     this.#connection = this.#connect();
     const readsWatermarks = (): boolean => this.#connection.listensTo(LISTENS_TO_WATERMARKS);
@@ -204,6 +207,7 @@ export class Reporter {
    * acknowledged, and to every new leader.
    */
   reaped(cause: TerminationCause | undefined, memorySaves: readonly MemorySave[] = []): void {
+    this.#memorySaves = memorySaves;
     this.#incarnations.reap();
     this.#marks.reap(performance.now());
     const draft: Draft = {

@@ -139,8 +139,11 @@ export function createClusterCache(options: {
   placements.addIndex(BY_JOB, (placement) => [placement.spec.jobUid]);
   checkpoints.addIndex(BY_JOB, (checkpoint) => [checkpoint.spec.jobUid]);
   pods.addIndex(BY_JOB, (pod) => (pod.gang === undefined ? [] : [pod.gang.jobUid]));
-  pods.addIndex(STARTING, ({ gang, terminal }) =>
-    gang === undefined || gang.running || terminal ? [] : [gang.jobUid, ALL_STARTING],
+  // One that no node was found for may wait for hours without a change: others do not wait for it.
+  pods.addIndex(STARTING, ({ gang, nodeName, terminal }) =>
+    gang === undefined || gang.running || terminal
+      ? []
+      : [gang.jobUid, ...(nodeName === undefined ? [] : [ALL_STARTING])],
   );
   pods.addIndex(BY_NODE, (pod) => (pod.gang === undefined || pod.nodeName === undefined ? [] : [pod.nodeName]));
   return {

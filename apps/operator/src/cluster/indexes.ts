@@ -6,7 +6,7 @@ export const BY_UID = 'uid';
 export const BY_RESUME = 'resume';
 /** Index of jobs by the UIDs of the jobs that are to make room for them. */
 export const BY_VICTIM = 'victim';
-/** Index of the pods of gangs that do not run yet, by the UID of their job and all under {@link ALL_STARTING}. */
+/** Index of the pods of gangs that do not run yet, by the UID of their job, and those that have a node under {@link ALL_STARTING}. */
 export const STARTING = 'starting';
 export const ALL_STARTING = '*';
 /** Index of gang pods by the node that they are bound to. */

@@ -134,6 +134,9 @@ describe('the operator answers a DrainRequest', () => {
     world.api.interfere = () => {
       throw failure(404, 'NotFound', '404 page not found');
     };
+    // The server may have started together with this process.
+    await expect(world.controller.reconcile()).rejects.toThrow('404 page not found');
+    world.script.clock.stall(60_000);
     await world.controller.reconcile();
     await world.controller.reconcile();
     expect(world.problems).toHaveLength(1);

@@ -47,11 +47,12 @@ export class DrainController {
   readonly #parts: DrainControllerParts;
   #saidUnknown = false;
   #saidMany = false;
-  /** When the requests were read last. */
-  #readAtMs = -Infinity;
+  /** When the requests were read last; before that, when this process began to ask. */
+  #readAtMs: number;
 
   constructor(parts: DrainControllerParts) {
     this.#parts = parts;
+    this.#readAtMs = parts.clock.monotonicMs();
   }
 
   /** Reconciles at intervals until `signal` aborts. Never rejects. */

@@ -78,10 +78,29 @@ describe('a gang of a thousand pods', () => {
       'beside which two others start and of which one more runs is not looked at a second after the last look',
       ({ script, runs }) => {
         const other = script.job('other');
-        eachOf(2_000, (index) => script.pod(`other-${index}`, { job: other }));
+        eachOf(2_000, (index) => script.pod(`other-${index}`, { job: other, nodeName: 'node-b' }));
         script.pod('runs-1', { job: runs, phase: 'Running' });
       },
       [0, 0],
+    ],
+    [
+      'beside which another one has no nodes and of which one more runs is looked at a second after the last look',
+      ({ script, runs }) => {
+        const other = script.job('other');
+        eachOf(2_000, (index) => script.pod(`other-${index}`, { job: other }));
+        script.pod('runs-1', { job: runs, phase: 'Running' });
+      },
+      [0, 1],
+    ],
+    [
+      'that is being removed while others start is looked at a second after the last look',
+      ({ script, runs }) => {
+        const other = script.job('other');
+        eachOf(2_000, (index) => script.pod(`other-${index}`, { job: other, nodeName: 'node-b' }));
+        script.podDeleted('runs-1', { job: runs });
+      },
+      [0, 1],
+      'Stopping',
     ],
     [
       'of which one fails is looked at within 200 ms',

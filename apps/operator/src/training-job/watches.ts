@@ -145,9 +145,11 @@ export class Watches {
     const isNews = change.kind === 'deleted' || !isWell(change.object);
     if (isNews && !this.#isRemoved(jobUid)) return podNewsIntervalMs;
     const { cached } = cache.pods;
-    if (!this.#isRemoved(jobUid) && cached.countByIndex(STARTING, jobUid) === 0) return podNewsIntervalMs;
-    const pods = Math.max(cached.countByIndex(BY_JOB, jobUid), cached.countByIndex(STARTING, ALL_STARTING));
-    return Math.max(podNewsIntervalMs, Math.min(LONGEST_LOOK_MS, pods * LOOK_SHARE_MS_PER_POD));
+    const own = cached.countByIndex(BY_JOB, jobUid);
+    if (this.#isRemoved(jobUid)) return Math.max(podNewsIntervalMs, own * LOOK_SHARE_MS_PER_POD);
+    if (cached.countByIndex(STARTING, jobUid) === 0) return podNewsIntervalMs;
+    const all = Math.min(LONGEST_LOOK_MS, cached.countByIndex(STARTING, ALL_STARTING) * LOOK_SHARE_MS_PER_POD);
+    return Math.max(podNewsIntervalMs, own * LOOK_SHARE_MS_PER_POD, all);
   }
 
   /** Whether the job has no gang, or one that is being removed. */

@@ -253,7 +253,12 @@ function placeOnClaim(record: JobRecord, facts: Facts, placing: Placing): NextEp
   const placement = placementSpec(facts, ofClaim, { nodes, ranksPerPod });
   if (placementSha256(placement) !== claim.placementSha256 || observed.isReservable?.(placement) === false)
     return undefined;
-  return asPlaced(record, facts, { placing: ofClaim, placement, where: '' });
+  const { standby = 0 } = placing.spec;
+  const where =
+    standby === 0
+      ? ''
+      : `0 of ${standby} ${standby === 1 ? 'standby' : 'standbys'}: other jobs made room for the gang alone.`;
+  return asPlaced(record, facts, { placing: ofClaim, placement, where });
 }
 
 /** The attempt with that placement. */

@@ -1,13 +1,17 @@
 import type { Attempt, TrainingJobStatus } from '@coxswain/api-types';
 import { decide } from '../decide/decide.ts';
 import type { ObservedLauncher } from '../observation/observed-launcher.ts';
+import { factsOf } from '../observation/facts.ts';
+import { recordOf, withLastAttempt } from '../record/job-record.ts';
 import { aCheckpoint, anExit, aPod } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, NOW } from '../testing/jobs.ts';
+import { recordMemorySave } from './record-memory-save.ts';
 
 const RAN = '2026-01-01T00:11:00Z';
 const job = aJob();
 const [first, second] = [aPod(job), aPod(job, { podIndex: 1 })];
 const memorySave = { incarnation: 1, step: 44 };
+const RESUMED = { checkpoint: 'tiny-gpt-3f1c2b9e-e1-s40', step: 40 };
 const ended = {
   incarnation: 1,
   runningAt: RAN,
@@ -30,7 +34,7 @@ function statusWith(of: Report, other: Report, attempt: Partial<Attempt> = {}): 
   const next = anAttempt({
     incarnation: 2,
     incarnations: [ended],
-    resumedFrom: { checkpoint: 'tiny-gpt-3f1c2b9e-e1-s40', step: 40 },
+    resumedFrom: RESUMED,
     ...attempt,
   });
   const observed = aRunningJob({
@@ -63,6 +67,20 @@ describe('a save in the memory of the pods', () => {
     ['ranks have begun', reaped(memorySave), running(2)],
   ])('is not recorded if %s', (_sentence, of, other) => {
     expect(lastOf(statusWith(of, other))?.memorySave).toBeUndefined();
+  });
+
+  it('is not recorded by what was seen of the incarnation before: a standby may hold ranks of it now', () => {
+    const before = anAttempt({ incarnation: 2, incarnations: [ended], resumedFrom: RESUMED });
+    const { job: seen, ...observed } = aRunningJob({
+      status: { attempts: [before] },
+      pods: () => [first, second],
+    });
+    const launchers = new Map([first, second].map(({ uid }) => [uid, { epoch: 1, ...reaped(memorySave) }]));
+    const recorded = recordOf(seen);
+    const facts = factsOf({ ...observed, job: seen, launchers }, recorded);
+    expect(recordMemorySave(recorded, facts).attempts.at(-1)?.memorySave).toEqual(memorySave);
+    const next = withLastAttempt(recorded, { incarnation: 3, runningAt: undefined });
+    expect(recordMemorySave(next, facts).attempts.at(-1)?.memorySave).toBeUndefined();
   });
 
   it('stays with the incarnation that began from it, and the next one begins without', () => {

@@ -9,6 +9,9 @@ export function recordMemorySave(record: JobRecord, facts: Facts): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Released' || attempt.memorySave !== undefined || attempt.runningAt !== undefined)
     return record;
+  // What was observed is of the incarnation before, whose ranks other pods may have held.
+  const observed = facts.attempts.find(({ epoch }) => epoch === attempt.epoch);
+  if (observed?.incarnation !== attempt.incarnation) return record;
   if (placementOf(facts, attempt.epoch) === undefined || missingIndices(facts, attempt).length > 0) return record;
   const launchers = podsOf(facts, attempt.epoch).map((pod) => launcherOf(facts, pod, attempt));
   const memorySave = memorySaveOfAll(attempt, launchers);
