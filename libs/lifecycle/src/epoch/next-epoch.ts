@@ -17,7 +17,7 @@ import { capacityWithout, type FoundNodes, foundNow, type NodeSearch, searchNode
 import { isSameDivision, layoutToLoad } from '@coxswain/checkpoint';
 import { worldSize } from '@coxswain/layout';
 import { cutText } from '@coxswain/safe-text';
-import { nodesByRank, nodesOfStandbys } from './nodes-of-standbys.ts';
+import { nodesByRank, nodesOfStandbys, standbysOnClaim } from './nodes-of-standbys.ts';
 import type { Acceptance } from './acceptance.ts';
 import { type Start, startAt } from '../conversion/start-at.ts';
 import { type GangRequest, isLongSearch, placementSha256 } from '@coxswain/scheduling';
@@ -253,12 +253,7 @@ function placeOnClaim(record: JobRecord, facts: Facts, placing: Placing): NextEp
   const placement = placementSpec(facts, ofClaim, { nodes, ranksPerPod });
   if (placementSha256(placement) !== claim.placementSha256 || observed.isReservable?.(placement) === false)
     return undefined;
-  const { standby = 0 } = placing.spec;
-  const where =
-    standby === 0
-      ? ''
-      : `0 of ${standby} ${standby === 1 ? 'standby' : 'standbys'}: other jobs made room for the gang alone.`;
-  return asPlaced(record, facts, { placing: ofClaim, placement, where });
+  return asPlaced(record, facts, { placing: ofClaim, placement, where: standbysOnClaim(placing.spec) });
 }
 
 /** The attempt with that placement. */

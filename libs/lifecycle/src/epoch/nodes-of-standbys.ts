@@ -15,6 +15,12 @@ export function nodesOfStandbys(
   return count === 0 ? { nodes: [] } : standbyNodes({ layout, gang, count, avoided }, facts.capacity());
 }
 
+/** Why an attempt on nodes that others left has no standbys, in a sentence; empty if the job wants none. */
+export function standbysOnClaim({ standby = 0 }: Pick<EffectiveSpec, 'standby'>): string {
+  if (standby === 0) return '';
+  return `0 of ${standby} standby${standby === 1 ? '' : 's'}: other jobs made room for the gang alone.`;
+}
+
 /** The nodes that hold ranks, in the order of ranks: standbys may have taken places, and others were not needed. */
 export function nodesByRank(placement: PlacementSpec): readonly string[] {
   const held = placement.nodes.flatMap((node, podIndex) => {
