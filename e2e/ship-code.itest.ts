@@ -2,12 +2,13 @@
 import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { codePathOf, type Job } from '@coxswain/api-types';
 import { type CheckpointStore, openStore } from '@coxswain/checkpoint-store';
-import type { CoxswainSystem } from '@coxswain/local-cluster';
+import { basePythons, CLIENT_PACKAGE, clientPython, type CoxswainSystem } from '@coxswain/local-cluster';
 import { stringify } from 'yaml';
+import { z } from 'zod';
 import { createProject, jobIn, submit as submitJob, type TestProject } from './support/project.ts';
 import { codeBucketOf, releaseSharedSystem, sharedSystem } from './support/shared-system.ts';
 
@@ -34,6 +35,29 @@ afterAll(async () => {
   rmSync(workdir, { recursive: true, force: true });
   await releaseSharedSystem();
 });
+
+const Notebook = z.object({
+  cells: z.array(z.object({ source: z.array(z.string()), outputs: z.array(z.unknown()).default([]) })),
+});
+
+/** Runs the notebook in a kernel, as `jupyter execute` does. Returns the outputs of a cell that has this text, as JSON. A cell that raises is an error. */
+async function execute(name: string): Promise<(text: string) => string> {
+  const newest = (await basePythons()).at(-1);
+  if (newest === undefined) throw new Error('this machine has no Python of 3.10 to 3.15');
+  const home = mkdtempSync(join(tmpdir(), 'notebook-'));
+  try {
+    const copy = join(home, name);
+    cpSync(join(CLIENT_PACKAGE, 'examples', name), copy);
+    const python = await clientPython(newest, 'notebook');
+    await promisify(execFile)(join(dirname(python), 'jupyter-execute'), ['--inplace', '--timeout=120', copy], {
+      env: { HOME: home, PYTHONPATH: CLIENT_PACKAGE, COXSWAIN_CONFIG: join(system.directory, 'shipping.yaml') },
+    });
+    const { cells } = Notebook.parse(JSON.parse(readFileSync(copy, 'utf8')));
+    return (text) => JSON.stringify(cells.find(({ source }) => source.join('').includes(text))?.outputs);
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+}
 
 /** Submits the example with the working directory, as a person does. */
 async function submit(name: string): Promise<{ readonly job: Job; readonly err: string }> {
@@ -95,4 +119,20 @@ it('a job whose archive is gone fails at once, and submitting its directory agai
   const again = await submit('again');
   expect(again.err).toContain('Uploaded code (2 files');
   await jobIn(project, again.job.id, ['Complete']);
+});
+
+it('a notebook submits a function of a cell, watches it, and has its losses as a DataFrame', async () => {
+  const outputsOf = await execute('train_a_function.ipynb');
+  const watched = outputsOf('job.watch()');
+  expect(watched).toContain('text/html');
+  expect(watched).toMatch(
+    /<b>train-[0-9a-f]{4}<\/b>.*Complete\. .*Loss from \d\.\d{4} at step \d+ to \d\.\d{4} at step \d+/,
+  );
+  // The card replaces itself.
+  expect(watched.match(/<table>/g)).toHaveLength(1);
+  expect(outputsOf('job.wait()')).toMatch(/<b>train-[0-9a-f]{4}<\/b>.*Complete\. .*Loss from/);
+  const frame = outputsOf('job.steps()');
+  expect(frame).toContain('class=\\"dataframe\\"');
+  expect(frame).toMatch(/loss\\n.*count +(?:[2-9]|[12]\d|30)\.0+\\n/);
+  expect(outputsOf('job.logs(')).toMatch(/step 30 loss \d\.\d{4}/);
 });

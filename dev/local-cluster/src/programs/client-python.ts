@@ -49,7 +49,7 @@ async function isUsable(path: string, version: string): Promise<boolean> {
 }
 
 /** The Python of an environment that has what this lock of {@link CLIENT_PACKAGE} names; it is made if it is not there. The package itself is not in it. */
-export async function clientPython(base: BasePython, lock: 'test' | 'frames'): Promise<string> {
+export async function clientPython(base: BasePython, lock: 'test' | 'frames' | 'notebook'): Promise<string> {
   const path = join(CLIENT_PACKAGE, `requirements-${lock}.lock`);
   const hash = createHash('sha256').update(readFileSync(path)).digest('hex').slice(0, 12);
   const directory = join(cacheDirectory(), `client-python-${base.version}-${hash}`);
@@ -61,7 +61,10 @@ export async function clientPython(base: BasePython, lock: 'test' | 'frames'): P
       mkdirSync(dirname(directory), { recursive: true });
       await run(base.path, ['-m', 'venv', directory]);
       const quiet = ['--quiet', '--disable-pip-version-check', '--no-input', '--progress-bar=off'];
-      await run(python, ['-m', 'pip', 'install', ...quiet, '--require-hashes', '--only-binary=:all:', '-r', path]);
+      // A notebook imports a part of what is installed, and Python compiles that part then.
+      const compile = lock === 'notebook' ? ['--no-compile'] : [];
+      const wheels = ['--require-hashes', '--only-binary=:all:'];
+      await run(python, ['-m', 'pip', 'install', ...quiet, ...compile, ...wheels, '-r', path]);
       writeFileSync(join(directory, COMPLETE), '');
     });
   }
