@@ -335,7 +335,10 @@ async function turnOn({ plane }: CoxswainSystem): Promise<void> {
 /** Whether every row whose name contains one of the words held. */
 async function main(words: readonly string[]): Promise<boolean> {
   const rows = ROWS.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
-  const system = await startSystem({ shortLeases: true, operatorEnvironment: { COXSWAIN_OBSERVE: 'true' } });
+  const system = await startSystem({
+    shortLeases: true,
+    operatorEnvironment: { COXSWAIN_OBSERVE_NAMESPACES: NAMESPACE },
+  });
   let failed = 0;
   try {
     const controllers = [await installJobSet(system.plane), await installTrainingOperator(system.plane)];

@@ -21,7 +21,7 @@ describe('the chart', () => {
   it('observes nothing by default', async () => {
     const text = await renderChart();
     expect(text).not.toContain('MutatingAdmissionPolicy');
-    expect(text).toMatch(/COXSWAIN_OBSERVE\n\s+value: "false"/);
+    expect(text).toMatch(/COXSWAIN_OBSERVE_NAMESPACES\n\s+value: ""/);
   });
 
   it('gives the operator one more right where pods are observed: to write the parameters of the policy', async () => {

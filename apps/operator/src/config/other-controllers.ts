@@ -16,11 +16,12 @@ export const otherControllerVariables = {
     .describe(
       'Namespace whose DrainRequests of NVSentinel (nvsentinel.nvidia.com/v1alpha1) are answered: gangs save and leave the node. Empty: none are.',
     ),
-  COXSWAIN_OBSERVE: z
-    .stringbool()
-    .default(false)
+  COXSWAIN_OBSERVE_NAMESPACES: z
+    .string()
+    .regex(/^([a-z0-9]([-a-z0-9]*[a-z0-9])?(,|$))*$/, 'must be names of namespaces, with commas between them')
+    .default('')
     .describe(
-      'Whether pods of other controllers with label training.coxswain.dev/observe may report. The chart then has an admission policy that wraps their command.',
+      'Namespaces where pods of other controllers with label training.coxswain.dev/observe may report, with commas between them. Empty: none do. The chart then has no admission policy that wraps their command.',
     ),
 };
 
@@ -30,19 +31,19 @@ export interface OtherControllers {
   readonly followsKueue: boolean;
   /** Namespace of the DrainRequests of NVSentinel that it answers; undefined: none. Who may create them there can have any gang moved. */
   readonly answersDrainsIn: string | undefined;
-  /** Whether pods of other controllers may report. */
-  readonly observes: boolean;
+  /** Namespaces where pods of other controllers may report. */
+  readonly observedNamespaces: readonly string[];
 }
 
 export function otherControllers(env: {
   readonly COXSWAIN_KUEUE: boolean;
   readonly COXSWAIN_ANSWER_DRAINS_IN: string;
-  readonly COXSWAIN_OBSERVE: boolean;
+  readonly COXSWAIN_OBSERVE_NAMESPACES: string;
 }): OtherControllers {
   const { COXSWAIN_ANSWER_DRAINS_IN: namespace } = env;
   return {
     followsKueue: env.COXSWAIN_KUEUE,
     answersDrainsIn: namespace === '' ? undefined : namespace,
-    observes: env.COXSWAIN_OBSERVE,
+    observedNamespaces: env.COXSWAIN_OBSERVE_NAMESPACES.split(',').filter((one) => one !== ''),
   };
 }

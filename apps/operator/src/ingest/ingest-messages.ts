@@ -39,8 +39,8 @@ export interface IngestStart {
   readonly idleMs: number;
   /** Folder for traces of reports; absent: no traces. */
   readonly healthTraceDirectory?: string;
-  /** Whether pods of other controllers may report. Default: no. */
-  readonly observes?: boolean;
+  /** Namespaces where pods of other controllers may report. Default: none. */
+  readonly observedNamespaces?: readonly string[];
   /** User names as the API server spells them. */
   readonly seriesReaders: readonly string[];
   /** For the thread's own token reviews; absent: the service account of the pod. */

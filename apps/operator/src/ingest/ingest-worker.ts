@@ -28,6 +28,7 @@ const HURRY_MS = 100;
 
 const start = workerData as IngestStart;
 const send = (message: FromIngest): void => parentPort?.postMessage(message);
+const warn = (message: string): void => void process.stderr.write(`coxswain: ${message}\n`);
 const clock = systemClock;
 const stopping = new AbortController();
 
@@ -41,10 +42,7 @@ const ports = new IngestPorts({ clock, ask: (id, question) => send({ kind: 'ques
 const series = new SeriesRing({ bootId: randomUUID() });
 const progress = new ProgressTracker();
 const { healthTraceDirectory: directory } = start;
-const records =
-  directory === undefined
-    ? undefined
-    : new TraceRecorder({ directory, warn: (message) => process.stderr.write(`coxswain: ${message}\n`) });
+const records = directory === undefined ? undefined : new TraceRecorder({ directory, warn });
 const rendezvous = new Rendezvous();
 const stacks = new StackRequests({
   rendezvous,
@@ -61,7 +59,7 @@ const health = new HealthWatch({
   stacks: (run, ranks) => stacks.evidenceOf(run, ranks),
 });
 const observed =
-  start.observes === true
+  (start.observedNamespaces ?? []).length > 0
     ? new ObservedTelemetry({
         client,
         clock,
@@ -69,6 +67,8 @@ const observed =
         leadership: () => ports.leadership(),
         windowMs: start.healthWindowMs,
         idleMs: start.idleMs,
+        namespaces: start.observedNamespaces ?? [],
+        warn,
         kilobytesPerSecond: () => fairShareOf(server.connections).kilobytes.perSecond,
       })
     : undefined;

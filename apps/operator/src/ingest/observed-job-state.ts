@@ -70,11 +70,18 @@ export class ObservedJobState {
     return this.pods.every((pod) => pod.isOver);
   }
 
-  setPods(pods: readonly ObservedPod[], nowMs: number): void {
+  /** Whether the job went back to an earlier attempt: what was known of the later one does not count. */
+  setPods(pods: readonly ObservedPod[], nowMs: number): boolean {
     const now = new Set(pods.map(({ uid }) => uid));
     for (const { uid } of this.pods) if (!now.has(uid)) this.run.remove(uid);
     this.pods = pods;
     if (pods.length > 0) this.lastSeenMs = nowMs;
+    // Any pod of the namespace can have the label of a later attempt. It counts as long as that pod runs.
+    const attempts = pods.flatMap(({ isOver, attempt }) => (isOver ? [] : [attempt]));
+    const newest = Math.max(...attempts);
+    if (attempts.length === 0 || newest >= this.run.run.epoch) return false;
+    this.run.goBackTo(newest);
+    return true;
   }
 
   receive(

@@ -295,13 +295,51 @@ describe('an observed job', () => {
     expect(setup.jobs.list()).toHaveLength(0);
   });
 
-  it('is not followed beyond 500 in a namespace, and another namespace is', () => {
+  const ofPod = (index: number, more: Partial<ObservedPod> = {}): ObservedPod =>
+    aPod(index, { owner: { kind: 'Pod', name: `p-${index}`, uid: `p-${index}` }, ...more });
+  const many = (count: number, more: Partial<ObservedPod> = {}): readonly ObservedPod[] =>
+    Array.from({ length: count }, (_, index) => ofPod(index, more));
+
+  it('is not followed beyond 500 in a namespace, another namespace is, and the others are counted', () => {
     const setup = new Setup();
-    const many = Array.from({ length: 600 }, (_, index) =>
-      aPod(index, { owner: { kind: 'Pod', name: `p-${index}`, uid: `p-${index}` } }),
-    );
-    setup.jobs.replacePods([...many, aPod(601, { namespace: 'vision' })]);
+    setup.jobs.replacePods([...many(600), aPod(601, { namespace: 'vision' })]);
     expect(setup.jobs.list()).toHaveLength(501);
+    expect(setup.jobs.refused).toBe(100);
+    expect([0, 599, 700].map((index) => setup.jobs.refusalOf(`u-${index}`))).toEqual([undefined, 'full', 'unknown']);
+  });
+
+  it('takes the place of the one that ended first if its namespace is full', () => {
+    const setup = new Setup();
+    setup.jobs.replacePods([ofPod(900)]);
+    setup.nowMs += 1_000;
+    setup.jobs.replacePods(many(499));
+    setup.nowMs += 1_000;
+    setup.jobs.replacePods([]);
+    setup.jobs.replacePods([ofPod(901)]);
+    const names = setup.jobs.list().map(({ name }) => name);
+    expect(names).toHaveLength(500);
+    expect(names.filter((name) => ['p-900', 'p-901'].includes(name))).toEqual(['p-901']);
+  });
+
+  it('that has ended takes no place from another, however often pods are read', () => {
+    const setup = new Setup();
+    const ended = many(500, { phase: 'Succeeded', isOver: true });
+    for (let times = 0; times < 3; times += 1) {
+      setup.jobs.replacePods([...ended, ofPod(600, { phase: 'Succeeded', isOver: true }), ofPod(601)]);
+      expect(setup.jobs.refusalOf('u-601')).toBeUndefined();
+      expect([setup.jobs.list().length, setup.jobs.refused]).toEqual([500, 2]);
+    }
+  });
+
+  it('goes back to the attempt whose pods run when no pod of a later one does', async () => {
+    const { setup } = await trained();
+    setup.jobs.replacePods([aPod(0), aPod(1), aPod(2, { attempt: 999_999 })]);
+    setup.report(2, { rank: 0, step: 1 });
+    expect([setup.report(0), setup.jobs.refusalOf('u-0')]).toEqual([undefined, 'earlierAttempt']);
+    setup.jobs.replacePods([aPod(0), aPod(1), aPod(2, { attempt: 999_999, isOver: true })]);
+    for (const index of [0, 1]) expect(setup.report(index, { step: 70 })).toEqual({});
+    await setup.second();
+    expect(setup.job).toMatchObject({ attempt: 0, step: 70, phase: 'Training' });
   });
 
   it('hears only pods that were read from the API server', () => {

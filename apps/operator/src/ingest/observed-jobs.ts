@@ -26,13 +26,17 @@ interface ObservedJobsParts {
   readonly now: () => Date;
 }
 
-/** Answer to a report: undefined if the pod is unknown, or of an earlier attempt of its job. */
+/** Why a report of a pod is not read. full: its job is one too many. */
+export type ObserverRefusal = 'unknown' | 'full' | 'earlierAttempt';
+
+/** Answer to a report: undefined if {@link ObserverRefusal} holds. */
 type Reply = ObserverReply | undefined;
 
 /** The observed jobs of the cluster. */
 export class ObservedJobs {
   readonly #parts: ObservedJobsParts;
   readonly #jobs = new Map<string, ObservedJobState>();
+  #refused = 0;
   #pods: ReadonlyMap<string, { readonly pod: ObservedPod; readonly key: string }> = new Map();
   /** Requests for stack traces that a pod has not received yet. */
   readonly #wanted = new Map<string, NonNullable<ObserverReply['stacksWanted']>>();
@@ -46,16 +50,37 @@ export class ObservedJobs {
     const nowMs = this.#parts.monotonicMs();
     this.#pods = new Map(pods.map((pod) => [pod.uid, { pod, key: keyOf(pod) }]));
     const byKey = Map.groupBy(pods, keyOf);
-    for (const [key, found] of byKey) this.#jobOf(key, found[0])?.setPods(found, nowMs);
     for (const [key, job] of this.#jobs) {
-      if (byKey.has(key)) continue;
-      job.setPods([], nowMs);
-      if (nowMs - job.lastSeenMs < KEPT_MS) continue;
-      this.#jobs.delete(key);
-      this.#parts.health.forget(key);
+      if (job.setPods(byKey.get(key) ?? [], nowMs)) this.#parts.health.forget(key);
+      if (nowMs - job.lastSeenMs >= KEPT_MS) this.#forget(key);
+    }
+    const isOver = (of: readonly ObservedPod[]): boolean => of.every((pod) => pod.isOver);
+    // Jobs that run come first, and take the places of jobs that have ended.
+    const added = [...byKey]
+      .filter(([key]) => !this.#jobs.has(key))
+      .toSorted(([, one], [, other]) => Number(isOver(one)) - Number(isOver(other)));
+    this.#refused = 0;
+    for (const [key, found] of added) {
+      const job = this.#follow(key, found, isOver(found));
+      if (job === undefined) this.#refused += 1;
+      else job.setPods(found, nowMs);
     }
     for (const [key, job] of this.#jobs) if (job.isOver) this.#parts.health.end(key, job.run.run.epoch);
     for (const podUid of this.#wanted.keys()) if (!this.#pods.has(podUid)) this.#wanted.delete(podUid);
+  }
+
+  /** Jobs with pods that are not followed, because there are too many. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  /** Why a report of the pod would not be received; undefined: it would. */
+  refusalOf(podUid: string): ObserverRefusal | undefined {
+    const known = this.#pods.get(podUid);
+    if (known === undefined) return 'unknown';
+    const job = this.#jobs.get(known.key);
+    if (job === undefined) return 'full';
+    return known.pod.attempt < job.run.run.epoch ? 'earlierAttempt' : undefined;
   }
 
   /** Receives the report of a pod, whose identity was checked. */
@@ -133,17 +158,26 @@ export class ObservedJobs {
     for (const report of standings) this.#jobs.get(report.jobUid)?.setStanding(report);
   }
 
-  #hasRoomFor(wanted: string): boolean {
-    const ofNamespace = [...this.#jobs.values()].filter(({ namespace }) => namespace === wanted).length;
-    return this.#jobs.size < MOST_JOBS && ofNamespace < MOST_JOBS_OF_NAMESPACE;
-  }
-
-  #jobOf(key: string, pod: ObservedPod | undefined): ObservedJobState | undefined {
-    const known = this.#jobs.get(key);
-    if (known !== undefined || pod === undefined || !this.#hasRoomFor(pod.namespace)) return known;
-    const job = new ObservedJobState({ key, namespace: pod.namespace, owner: pod.owner });
+  /** Undefined: there are too many jobs, and none that has ended can make room. */
+  #follow(key: string, [pod]: readonly ObservedPod[], isOver: boolean): ObservedJobState | undefined {
+    if (pod === undefined) return undefined;
+    const { namespace, owner } = pod;
+    const ofNamespace = [...this.#jobs.values()].filter((one) => one.namespace === namespace);
+    const isNamespaceFull = ofNamespace.length >= MOST_JOBS_OF_NAMESPACE;
+    if (isNamespaceFull || this.#jobs.size >= MOST_JOBS) {
+      const ended = (isNamespaceFull ? ofNamespace : [...this.#jobs.values()]).filter((one) => one.isOver);
+      const [oldest] = ended.toSorted((one, other) => one.lastSeenMs - other.lastSeenMs);
+      if (isOver || oldest === undefined) return undefined;
+      this.#forget(oldest.key);
+    }
+    const job = new ObservedJobState({ key, namespace, owner });
     this.#jobs.set(key, job);
     return job;
+  }
+
+  #forget(key: string): void {
+    this.#jobs.delete(key);
+    this.#parts.health.forget(key);
   }
 }
 

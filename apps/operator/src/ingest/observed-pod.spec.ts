@@ -53,6 +53,15 @@ describe('a pod of another controller', () => {
       { labels: { 'jobset.sigs.k8s.io/jobset-name': 7 }, ownerReferences: 'none' },
       { owner: { kind: 'Pod', name: 'w-0', uid: 'u-0' } },
     ],
+    [
+      'an owner with a name that is too long, which is cut',
+      {
+        ownerReferences: [
+          { apiVersion: 'v1', kind: 'Job', name: 'x'.repeat(400_000), uid: '字'.repeat(400_000), controller: true },
+        ],
+      },
+      { owner: { kind: 'Job', name: `${'x'.repeat(252)}…`, uid: `${'字'.repeat(63)}…` } },
+    ],
   ])('belongs to %s', (_sentence, metadata, want) => {
     expect(toObservedPod(pod(metadata))).toMatchObject(want);
   });

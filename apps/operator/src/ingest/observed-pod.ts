@@ -70,6 +70,11 @@ const NEITHER =
   'the admission policy did not see this pod: it was created before the policy, or the policy failed. Create the pod again';
 const MAX_REASON = 512;
 
+/** Of a DNS subdomain, as the API server has it for names. References to owners are not checked by it. */
+const MAX_NAME = 253;
+const MAX_UID = 64;
+const MAX_EXIT_CODES = 64;
+
 /** Never throws. */
 export function toObservedPod(pod: KubeObject): ObservedPod | undefined {
   const parsed = PodShape.safeParse(pod);
@@ -89,11 +94,17 @@ export function toObservedPod(pod: KubeObject): ObservedPod | undefined {
     ...(Number.isNaN(beganAtMs) ? {} : { beganAtMs }),
     gpus,
     isOver,
-    owner: ownerOf(metadata, { name, uid }),
+    owner: boundedOwner(ownerOf(metadata, { name, uid })),
     attempt: attemptOf(metadata.labels[LABELS_OF_OTHERS.restartAttempt]),
-    exitCodes: status.containerStatuses.flatMap((one) => ended.safeParse(one).data?.state.terminated.exitCode ?? []),
+    exitCodes: status.containerStatuses
+      .slice(0, MAX_EXIT_CODES)
+      .flatMap((one) => ended.safeParse(one).data?.state.terminated.exitCode ?? []),
     ...(wrapped === undefined ? { notWrapped: safeText(why, MAX_REASON) } : {}),
   };
+}
+
+function boundedOwner({ kind, name, uid }: ObservedOwner): ObservedOwner {
+  return { kind, name: safeText(name, MAX_NAME), uid: safeText(uid, MAX_UID) };
 }
 
 function ownerOf(

@@ -99,6 +99,11 @@ export class ObservedRun {
     this.#contested.delete(podUid);
   }
 
+  /** No pod of a later attempt runs. */
+  goBackTo(attempt: number): void {
+    this.#begin(attempt, 1);
+  }
+
   ranksOf(podUid: string): readonly number[] {
     return [...this.#holders]
       .flatMap(([rank, holder]) => (holder.podUid === podUid ? [rank] : []))

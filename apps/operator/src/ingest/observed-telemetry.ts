@@ -22,6 +22,9 @@ interface ObservedTelemetryParts {
   readonly windowMs: number;
   readonly idleMs: number;
   readonly kilobytesPerSecond: () => number;
+  /** Namespaces whose pods are observed. */
+  readonly namespaces: readonly string[];
+  readonly warn: (message: string) => void;
 }
 
 /** Everything about observed jobs in the ingest thread. */
@@ -41,6 +44,8 @@ export class ObservedTelemetry {
     windowMs,
     idleMs,
     kilobytesPerSecond,
+    namespaces,
+    warn,
   }: ObservedTelemetryParts) {
     this.#clock = clock;
     const monotonicMs = (): number => clock.monotonicMs();
@@ -64,10 +69,13 @@ export class ObservedTelemetry {
       client,
       clock,
       isLeading: () => leadership().leading,
+      namespaces,
+      warn,
       take: (pods) => this.jobs.replacePods(pods),
     });
-    const onUnknown = (): void => this.#pods.hurry();
-    this.endpoint = new ObserverEndpoint({ authenticator, leadership, jobs: this.jobs, monotonicMs, onUnknown });
+    const onUnknown = (podUid: string): void => this.#pods.hurry(podUid);
+    const access = { authenticator, leadership, jobs: this.jobs, namespaces, monotonicMs, onUnknown };
+    this.endpoint = new ObserverEndpoint(access);
   }
 
   /** Reads pods until `signal` aborts. */

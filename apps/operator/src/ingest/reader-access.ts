@@ -58,7 +58,7 @@ async function denialOf(access: ReaderAccess, token: string | undefined): Promis
 }
 
 /** As problem+json (RFC 9457). */
-export function refuse(response: ServerResponse, denied: Denial): void {
-  response.writeHead(denied.status, { 'content-type': 'application/problem+json' });
+export function refuse(response: ServerResponse, denied: Denial, headers: Readonly<Record<string, string>> = {}): void {
+  response.writeHead(denied.status, { 'content-type': 'application/problem+json', ...headers });
   response.end(JSON.stringify(denied));
 }

@@ -1,6 +1,6 @@
 import { request } from 'node:https';
 import { connect, type TLSSocket } from 'node:tls';
-import { KEPT_LOGS_PATH, REPORT_PATH, STACKS_PATH } from '@coxswain/api-types';
+import { KEPT_LOGS_PATH, OBSERVE_PATH, REPORT_PATH, STACKS_PATH } from '@coxswain/api-types';
 import { FakeClock } from '@coxswain/kube/testing';
 import WebSocket from 'ws';
 import type { Authentication } from './authenticator.ts';
@@ -9,6 +9,7 @@ import { MessageDeduplicator } from './message-deduplicator.ts';
 import { ProgressTracker } from './progress-tracker.ts';
 import { Rendezvous } from './rendezvous.ts';
 import type { KeptLogsReply, KeptLogsRequest } from '../kept-logs/kept-logs-readers.ts';
+import { ObserverEndpoint } from './serve-observers.ts';
 import { startReportServer, type ReportServer } from './report-server.ts';
 import type { ReportPorts } from './session-ports.ts';
 import { SeriesRing } from './series-ring.ts';
@@ -61,6 +62,7 @@ async function serve(
   options: {
     readonly authenticate?: () => Promise<Authentication>;
     readonly most?: number;
+    readonly isObserved?: boolean;
     readonly stacks?: (question: StackQuestion) => StackAnswer;
     readonly keptLogs?: (request: KeptLogsRequest) => KeptLogsReply;
   } = {},
@@ -88,6 +90,17 @@ async function serve(
       readers: ['u'],
       leadership: () => ports.leadership(),
       open: async (request) => options.keptLogs?.(request),
+    },
+    observed: {
+      endpoint: new ObserverEndpoint({
+        authenticator,
+        leadership: () => ports.leadership(),
+        namespaces: ['research'],
+        jobs: { receive: () => ({}), refusalOf: () => (options.isObserved === true ? undefined : 'unknown') },
+        monotonicMs: () => clock.monotonicMs(),
+        onUnknown: () => undefined,
+      }),
+      jobs: { authenticator, readers: [], leadership: () => ports.leadership(), jobs: { list: () => [], refused: 0 } },
     },
     sessions: {
       ports,
@@ -142,14 +155,14 @@ async function call(): Promise<Caller> {
 }
 
 /** A connection that speaks TLS and nothing else. */
-async function connectOnly(): Promise<{ readonly closed: Promise<void> }> {
+async function connectOnly(): Promise<{ readonly closed: Promise<void>; readonly send: (text: string) => void }> {
   const socket: TLSSocket = connect({ host: '127.0.0.1', port: server.port, ca: ca.certPem, servername: '' });
   open.push({ terminate: () => socket.destroy() });
   socket.on('error', () => undefined);
   const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
   await new Promise<void>((resolve) => socket.once('secureConnect', () => resolve()).once('close', () => resolve()));
   socket.resume();
-  return { closed };
+  return { closed, send: (text) => void socket.write(text) };
 }
 
 describe('a place of the report endpoint', () => {
@@ -158,6 +171,21 @@ describe('a place of the report endpoint', () => {
     const { closed } = await connectOnly();
     await clock.advance(10_000);
     await closed;
+  });
+
+  it.each([
+    ['each of a pod that is not observed', false, 0],
+    ['all but two of one observed pod', true, 2],
+  ])('of an observer is given up while its report arrives: %s', async (_which, isObserved, want) => {
+    await serve({ isObserved });
+    const closed: Promise<void>[] = [];
+    for (let index = 0; index < 8; index += 1) {
+      const connection = await connectOnly();
+      connection.send(`POST ${OBSERVE_PATH} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer t\r\n`);
+      connection.send(`content-length: 200000\r\n\r\n${' '.repeat(100_000)}`);
+      closed.push(connection.closed);
+    }
+    await Promise.all(closed.slice(0, 8 - want));
   });
 
   it('is not held longer by a caller that only pings', async () => {

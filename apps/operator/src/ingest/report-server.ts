@@ -69,6 +69,8 @@ const UNIDENTIFIED: UnidentifiedLimits = { most: 2_048, helloWithinMs: 10_000 };
 const PARTING_MS = 5_000;
 /** Longer than observers of other controllers' pods rest between two reports. */
 const KEEP_ALIVE_MS = 15_000;
+/** Until a request, with its body, has arrived. Observers wait 10 s for an answer. */
+const REQUEST_LIMITS = { requestTimeout: 15_000, headersTimeout: 10_000, connectionsCheckingInterval: 5_000 };
 const PACE_CHECK_MS = 2_000;
 /** Characters of unhandled frames of one connection above which reading pauses. */
 const MAX_WAITING_CHARACTERS = 32_768;
@@ -88,7 +90,7 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
   });
   sockets.on('headers', (headers) => headers.push(`${REPLICA_URL_HEADER}: ${options.ownUrl}`));
   const server = createServer(
-    { cert: options.serving.certPem, key: options.serving.keyPem, minVersion: 'TLSv1.3' },
+    { cert: options.serving.certPem, key: options.serving.keyPem, minVersion: 'TLSv1.3', ...REQUEST_LIMITS },
     (request, response) => route({ options, unidentified }, request, response),
   );
   server.keepAliveTimeout = KEEP_ALIVE_MS;
@@ -114,7 +116,7 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
     socket.on('error', () => undefined); // A connection that ends during its handshake needs no handling.
     if (![REPORT_PATH, EARLIER_REPORT_PATH].includes(pathOf(request)))
       return void socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n');
-    if (launchers.size >= MAX_CONNECTIONS) {
+    if (launchers.size + (options.observed?.endpoint.connections ?? 0) >= MAX_CONNECTIONS) {
       return void socket.end('HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n');
     }
     sockets.handleUpgrade(request, socket, head, (webSocket) => {

@@ -10,13 +10,13 @@ import type { Config } from '../config/config.ts';
 export async function publishObserveParameters(
   parts: {
     readonly client: Pick<KubeClient, 'apply'>;
-    readonly config: Pick<Config, 'namespace' | 'observes'>;
+    readonly config: Pick<Config, 'namespace' | 'observedNamespaces'>;
     readonly log: Pick<Logger, 'warn'>;
   },
   { reportUrls, reportCaPem }: { readonly reportUrls: readonly string[]; readonly reportCaPem: string },
 ): Promise<void> {
-  const { namespace, observes } = parts.config;
-  if (!observes) return;
+  const { namespace, observedNamespaces } = parts.config;
+  if (observedNamespaces.length === 0) return;
   const name = OBSERVE_CONFIG_MAP;
   const body = {
     apiVersion: 'v1',

@@ -43,7 +43,7 @@ import type { OperatorMetrics } from './operator-metrics.ts';
 
 /** Parts of the reporting side. */
 export interface ReportingParts extends Pick<KubernetesReportPortsOptions, 'store' | 'term' | 'currentLeader'> {
-  readonly config: Pick<Config, 'reports' | 'retention' | 'namespace' | 'kubeconfigPath' | 'observes'>;
+  readonly config: Pick<Config, 'reports' | 'retention' | 'namespace' | 'kubeconfigPath' | 'observedNamespaces'>;
   readonly client: KubeClient;
   readonly cache: ClusterCache;
   readonly clock: Clock;
@@ -308,7 +308,7 @@ export class Reporting {
   }
 
   #startOfThread(): IngestStart {
-    const { reports, kubeconfigPath, observes } = this.#parts.config;
+    const { reports, kubeconfigPath, observedNamespaces } = this.#parts.config;
     const { listenHost, listenPort, ownUrl, heartbeatTimeoutMs, seriesReaders, healthWindowMs } = reports;
     const { idleMs, healthTraceDirectory } = reports;
     return {
@@ -318,7 +318,7 @@ export class Reporting {
       serving: this.#tls.material.serving,
       silenceMs: heartbeatTimeoutMs,
       seriesReaders,
-      observes,
+      observedNamespaces,
       healthWindowMs,
       idleMs,
       ...(healthTraceDirectory === undefined ? {} : { healthTraceDirectory }),
