@@ -3,7 +3,7 @@ import { OBSERVE_CONFIG_MAP, OBSERVED_POD, OBSERVE_TOKEN_AUDIENCE } from '@coxsw
 import { startControlPlane, SYSTEM_NAMESPACE, type ControlPlane, waitFor } from '@coxswain/local-cluster';
 import { parseAllDocuments } from 'yaml';
 import { NAMESPACE_RULES, OBSERVE_NAMESPACE_RULES } from '../../apps/operator/src/permissions.ts';
-import { renderChart } from './render.ts';
+import { CHART, helm, renderChart } from './render.ts';
 
 const ON = ['observe.enabled=true', 'observe.namespaces={research}'];
 const LABELS = { 'training.coxswain.dev/observe': 'true' };
@@ -28,6 +28,20 @@ describe('the chart', () => {
     const roles = objectsOf(await renderChart({ templates: ['templates/operator-rbac.yaml'], values: ON }));
     const role = roles.find(({ kind }) => kind === 'Role');
     expect(role?.rules).toEqual([...NAMESPACE_RULES({ leaseName: 'coxswain-operator' }), ...OBSERVE_NAMESPACE_RULES]);
+  });
+
+  it('needs Kubernetes 1.36, and says so', async () => {
+    const render = (version: string): Promise<string> => {
+      const set = ON.flatMap((value) => ['--set', value]);
+      return helm('template', 'coxswain', CHART, '--namespace', SYSTEM_NAMESPACE, '--kube-version', version, ...set);
+    };
+    await expect(render('v1.35.9-gke.1')).rejects.toThrow('does not serve MutatingAdmissionPolicy');
+    expect(await render('v1.36.0-gke.1')).toContain('MutatingAdmissionPolicyBinding');
+  });
+
+  it('tells the operator the namespaces', async () => {
+    const text = await renderChart({ templates: ['templates/operator.yaml'], values: ON });
+    expect(text).toMatch(/COXSWAIN_OBSERVE_NAMESPACES\n\s+value: "research"/);
   });
 
   it('wants to know in which namespaces', async () => {
@@ -124,7 +138,11 @@ describe('a pod that is created', () => {
       {
         name: 'coxswain-observe',
         command: ['/usr/local/bin/coxswain-launcher', 'install-observer', OBSERVED_POD.directory],
-        securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+        securityContext: {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        },
         resources: { limits: { cpu: '250m', memory: '256Mi' } },
       },
     ]);
@@ -180,6 +198,12 @@ describe('a pod that is created', () => {
       { containers: [{ ...MAIN, env: [{ name: 'a.b', value: '1' }] }] },
       {},
       'container main has a variable whose name a shell would drop',
+    ],
+    [
+      'takes variables whose names are not in the pod',
+      { containers: [{ ...MAIN, envFrom: [{ secretRef: { name: 'keys' } }] }] },
+      {},
+      'container main has envFrom',
     ],
   ])('that %s is not wrapped, and says why', async (_sentence, spec, annotations, why) => {
     const pod = await create(spec, { annotations });

@@ -34,7 +34,7 @@ export async function observe(pid: number, environment: Environment): Promise<vo
   sender.close();
 }
 
-/** The program comes first: for processors, and when memory runs out. */
+/** The program comes first: for processors, and when memory runs out where the kernel ends one process and not the whole container. */
 function takeLeast(): void {
   try {
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
