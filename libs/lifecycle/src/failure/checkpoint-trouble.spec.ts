@@ -249,6 +249,23 @@ describe('what a launcher met at the checkpoint', () => {
     expect((status.avoidedNodes ?? []).map(({ node }) => node)).toEqual(nodes);
   });
 
+  it('avoids none if both pods of a gang say so, also beside two standbys', () => {
+    const { node: ___, ...broken } = on('node-a', 'MountBroken');
+    const exit = anExit({ exitCode: 74 }, cause({ kind: 'checkpointIoError', checkpointFault: broken }));
+    const attempt = anAttempt({
+      epoch: 2,
+      resumedFrom: { checkpoint: C40, step: 40 },
+      standbys: 2,
+      standbyGpus: 4,
+    });
+    const observed = ended([exit, exit, undefined, undefined], { attempts: [attempt] });
+    const nodes = ['node-a', 'node-b', 'node-c', 'node-d'];
+    const placements = [aPlacement(observed.job, { epoch: 2, nodes, ranks: ['0-1', '2-3', '', ''] })];
+    const { status } = decide({ ...observed, placements }, NOW);
+    expect(status.attempts?.at(-1)).toMatchObject({ reason: 'CheckpointIoError' });
+    expect(status.avoidedNodes ?? []).toEqual([]);
+  });
+
   it.each([
     ['of one NVLink domain', {}],
     ['that are domains of their own', { labels: {} }],

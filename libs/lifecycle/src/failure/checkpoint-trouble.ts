@@ -4,6 +4,7 @@ import {
   type AttemptReason,
   type CheckpointFaultOnNode,
   MAX_FAULTS_OF_ATTEMPT,
+  memberCount,
   type TerminationCause,
 } from '@coxswain/api-types';
 import { type Facts, placementOf } from '../observation/facts.ts';
@@ -60,7 +61,8 @@ export function nodesToAvoid(facts: Facts, { epoch, checkpointFaults = [] }: Att
   const isAnswerMissing = (kind: CheckpointFaultOnNode['kind']): boolean =>
     kind === 'MountBroken' && isOfBucket(facts, 'CheckpointIoError');
   const unable = nodesOf((kind) => kind !== 'ContentDiffers' && !isAnswerMissing(kind));
-  const gangNodes = placementOf(facts, epoch)?.spec.nodes.length ?? 0;
+  const placement = placementOf(facts, epoch)?.spec;
+  const gangNodes = placement === undefined ? 0 : memberCount(placement);
   const areMost = unable.length > 1 && unable.length * 2 > gangNodes;
   return [
     { nodes: areMost ? [] : unable, reason: 'CheckpointIoError', epoch },
