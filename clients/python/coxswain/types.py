@@ -3552,6 +3552,8 @@ class PodReplacement(TypedDict):
     """Index of the standby that holds them since."""
     incarnation: int
     """First incarnation of the ranks in that standby."""
+    at: NotRequired[str]
+    """When it was recorded. Absent: recorded by an earlier release."""
 
 
 class Prediction(TypedDict):

@@ -173,6 +173,7 @@ export const PodReplacement = z
     podIndex: counter.describe('Index of the pod that held the ranks before.'),
     standby: counter.describe('Index of the standby that holds them since.'),
     incarnation: counter.min(1).describe('First incarnation of the ranks in that standby.'),
+    at: timestamp.optional().describe('When it was recorded. Absent: recorded by an earlier release.'),
   })
   .meta({ id: 'PodReplacement' });
 export type PodReplacement = z.infer<typeof PodReplacement>;

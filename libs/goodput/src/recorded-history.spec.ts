@@ -213,6 +213,35 @@ describe('what was recorded of a job', () => {
     expect(goodputOf([attempt]).gpuSeconds).toBe(goodputOf([{ ...attempt, standbys: undefined }]).gpuSeconds + 380);
   });
 
+  const restarts = (...incarnations: readonly number[]) =>
+    incarnations.map(
+      (incarnation) =>
+        ({ incarnation, endedAt: at(50 + incarnation * 10), reason: 'NodeLost', charged: false }) as const,
+    );
+  const seat = { podIndex: 1, standby: 2, incarnation: 2 };
+  it.each<[string, Pick<Attempt, 'replacements' | 'incarnations'>, number]>([
+    ['when the replacement says', { replacements: [{ ...seat, at: at(61) }], incarnations: restarts(1) }, 61],
+    [
+      'also after its incarnation was dropped',
+      { replacements: [{ ...seat, at: at(61) }], incarnations: restarts(3, 4) },
+      61,
+    ],
+    [
+      'of an earlier release at the latest when the first kept incarnation ended',
+      { replacements: [seat], incarnations: restarts(3, 4) },
+      80,
+    ],
+    [
+      'of an earlier release when the incarnation before it ended, if its time is kept',
+      { replacements: [{ ...seat, incarnation: 4 }], incarnations: restarts(2, 3) },
+      80,
+    ],
+    ['at once if no end is known', { replacements: [seat], incarnations: [] }, 10],
+  ])('a standby ends to wait %s', (_sentence, recorded, toSecond) => {
+    const attempt = { ...failed, incarnation: 5, standbys: 1, standbyGpus: 2, ...recorded };
+    expect(sharesOf(goodputOf([attempt]))['standby'] ?? 0).toBe(2 * (toSecond - 10));
+  });
+
   it('ends with the job: nothing is waited for any more', () => {
     const ledger = goodputOf([{ ...failed, outcome: 'Succeeded' }], { finishedAt: at(149) });
     expect(ledger).toMatchObject({ asOf: at(150), heldSeconds: 140, waitingSeconds: 10, goodput: 400 / 560 });

@@ -129,19 +129,32 @@ function heldBeyondOf({ heldByFenced = [] }: Attempt): readonly HeldBeyondEnd[] 
     .filter(({ gpus }) => gpus > 0);
 }
 
-/** Standbys that took no place until the end, and those that took one, which they did when the run before had failed. */
+/**
+ * Standbys that took no place until the end, and those that took one. An earlier release did not record when: it was the end of the run before, and
+ * if status does not keep that run any more, at the latest the end of the first one that it keeps.
+ */
 function standbysOf({
   standbys = 0,
   standbyGpus = 0,
   replacements = [],
   incarnations = [],
+  startedAt,
 }: Attempt): readonly HeldByStandbys[] {
   if (standbys === 0) return [];
   const gpus = standbyGpus / standbys;
-  const endedAt = new Map(incarnations.map((run) => [run.incarnation, momentOf(run.endedAt)]));
+  const endedAt = new Map(
+    incarnations.flatMap(({ incarnation, endedAt: time }): (readonly [number, number])[] => {
+      const moment = momentOf(time);
+      return moment === undefined ? [] : [[incarnation, moment]];
+    }),
+  );
+  const [firstEndMs = momentOf(startedAt)] = endedAt.values();
   const left = Math.max(0, standbys - replacements.length);
   return [
-    ...replacements.map(({ incarnation }) => ({ gpus, toMs: endedAt.get(incarnation - 1) })),
+    ...replacements.map(({ at, incarnation }) => ({
+      gpus,
+      toMs: momentOf(at) ?? endedAt.get(incarnation - 1) ?? firstEndMs,
+    })),
     ...(left === 0 ? [] : [{ gpus: gpus * left, toMs: undefined }]),
   ];
 }

@@ -48,7 +48,7 @@ export function withNextIncarnation(
   const { answer, charged, judgement, failures } = judged;
   if (!isShort(judgement, facts)) return undefined;
   const lost = { ...failed, avoid: judged.avoid };
-  const replaced = replacementsFor(record, facts, { attempt, lost });
+  const replaced = replacementsFor(record, facts, { attempt, lost, now });
   const isRestart = replaced === 'none' && isMended(attempt, failed) && IN_PODS.includes(judgement.action);
   if (replaced === 'short' || (replaced === 'none' && !isRestart)) return undefined;
   // The process that keeps taking the port is on these nodes, and free restarts must not go on forever.

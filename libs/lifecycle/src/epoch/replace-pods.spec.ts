@@ -67,7 +67,7 @@ function lost(
 }
 
 const lastOf = (observed: Observed): Attempt | undefined => settled(observed).status.attempts?.at(-1);
-const REPLACED: PodReplacement = { podIndex: 1, standby: 2, incarnation: 2 };
+const REPLACED: PodReplacement = { podIndex: 1, standby: 2, incarnation: 2, at: NOW.toISOString() };
 
 describe('a pod that is lost while a standby waits', () => {
   it('loses its ranks to the standby: failure, seats, incarnation, checkpoint and avoided node in one write', () => {
@@ -143,8 +143,8 @@ describe('a pod that is lost while a standby waits', () => {
         },
       },
       [
-        { podIndex: 0, standby: 2, incarnation: 2 },
-        { podIndex: 1, standby: 3, incarnation: 2 },
+        { ...REPLACED, podIndex: 0 },
+        { ...REPLACED, standby: 3 },
       ],
     ],
     [
@@ -253,7 +253,7 @@ describe('the loss of a standby', () => {
     const nodeStates = new Map([['node-c', 'gone' as const]]);
     expect(lastOf(lost({ attempt, launchers, pods: [first, third, fourth], observed: { nodeStates } }))).toMatchObject({
       incarnation: 3,
-      replacements: [REPLACED, { podIndex: 2, standby: 3, incarnation: 3 }],
+      replacements: [REPLACED, { ...REPLACED, podIndex: 2, standby: 3, incarnation: 3 }],
     });
   });
 });

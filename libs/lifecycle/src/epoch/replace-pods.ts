@@ -36,7 +36,7 @@ const REPLACEABLE: readonly Failure['reason'][] = [
 export function replacementsFor(
   record: JobRecord,
   facts: Facts,
-  { attempt, lost }: { readonly attempt: Attempt; readonly lost: Lost },
+  { attempt, lost, now }: { readonly attempt: Attempt; readonly lost: Lost; readonly now: Date },
 ): readonly PodReplacement[] | 'none' | 'short' {
   if (podsOf(facts, attempt.epoch).some((pod) => isAhead(facts, pod, attempt))) return 'short';
   const gone = lostIndices(facts, attempt, lost);
@@ -49,7 +49,7 @@ export function replacementsFor(
   if (ready.length < gone.length || replacements.length + gone.length > MAX_STANDBYS) return 'short';
   return gone.flatMap((podIndex, index) => {
     const standby = ready[index]?.podIndex;
-    return standby === undefined ? [] : [{ podIndex, standby, incarnation: incarnation + 1 }];
+    return standby === undefined ? [] : [{ podIndex, standby, incarnation: incarnation + 1, at: now.toISOString() }];
   });
 }
 
