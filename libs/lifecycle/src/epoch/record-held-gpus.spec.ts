@@ -61,6 +61,22 @@ describe('GPUs of fenced pods', () => {
     expect(heldAfter({ heldByFenced: before }, [], false)).toEqual([...before, { at: AT, gpus: 0 }]);
   });
 
+  it.each([
+    ['the pod that lost its ranks', 1, 1],
+    ['the standby that got them', 2, 2],
+  ])('are those that the pod requests, also of a smaller last pod: %s', (_who, podIndex, gpus) => {
+    const replacements = [{ podIndex: 1, standby: 2, incarnation: 2 }];
+    const layout = { ...anAttempt().layout, tensorParallelDegree: 1, dataParallelDegree: 3 };
+    const attempt = anAttempt({ ...lost, layout, incarnation: 2, standbys: 1, standbyGpus: 2, replacements });
+    const job = aTrainingJob({ status: { epoch: 1, restarts: { total: 0, charged: 0 }, attempts: [attempt] } });
+    const nodes = ['node-a', 'node-b', 'node-c'];
+    const placements = [aPlacement(job, { nodes, ranks: ['0-1', '2', ''], worldSize: 3, layout })];
+    const pod = aPod(job, { ...hanging, podIndex, nodeName: nodes[podIndex] ?? '' });
+    const record = recordOf(job);
+    const held = recordHeldGpus(record, factsOf(observe({ job, placements, pods: [pod] }), record), NOW);
+    expect(held.attempts[0]?.heldByFenced).toEqual([{ at: AT, gpus }]);
+  });
+
   it('are kept for sixteen changes; the newest is never left out', () => {
     const many = Array.from({ length: 16 }, (_, index) => ({ at: AT, gpus: index + 3 }));
     const kept = heldAfter({ heldByFenced: many }, []) as readonly { gpus: number }[];

@@ -1,6 +1,6 @@
 /** How many GPUs do pods of ended attempts still hold? */
 import { type Attempt, gpusOfPod, MAX_HELD_CHANGES } from '@coxswain/api-types';
-import { type Facts, isTerminal, placementOf } from '../observation/facts.ts';
+import { type Facts, isTerminal, recordedSpecOf } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 
 /**
@@ -33,7 +33,7 @@ function heldPods(facts: Facts): ReadonlyMap<number, readonly number[]> {
 /** Each rank has a GPU, and a standby as many as a pod with ranks. undefined: the Placement is gone, so the recorded number stays until the pods are. */
 function heldGpus(facts: Facts, { epoch }: Attempt, podIndices: readonly number[]): number | undefined {
   if (podIndices.length === 0) return 0;
-  const placement = placementOf(facts, epoch)?.spec;
+  const placement = recordedSpecOf(facts, epoch);
   if (placement === undefined) return undefined;
   return podIndices.reduce((sum, podIndex) => sum + gpusOfPod(placement, podIndex), 0);
 }

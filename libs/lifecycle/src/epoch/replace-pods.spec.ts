@@ -174,6 +174,24 @@ describe('a pod that is lost while a standby waits', () => {
   });
 });
 
+describe('while a gang starts', () => {
+  const pulling: ObservedPod = { ...first, phase: 'Pending', running: false, pullsImage: true };
+  const starting = { attempt: { runningAt: undefined }, pods: [pulling, second, third, fourth] };
+
+  it('a pod that still pulls its image keeps its ranks if the node of another one is lost', () => {
+    const { status, actions } = settled(lost(starting));
+    expect(status.attempts?.at(-1)).toMatchObject({ incarnation: 2, replacements: [REPLACED] });
+    expect(actions).toMatchObject([{ kind: 'deletePods', pods: [{ uid: second.uid }] }]);
+  });
+
+  it('it then has the time that an image may take, and not only that in which ranks end', () => {
+    const attempt = { ...starting.attempt, incarnation: 2, replacements: [REPLACED] };
+    const observed = { elapsedMs: new Map([['e1i2/reaping', 3_600_000]]) };
+    const seen = lost({ ...starting, attempt: { ...attempt, resumedFrom: { checkpoint: 'c', step: 40 } }, observed });
+    expect(lastOf(seen)).toMatchObject({ stage: 'Released', incarnation: 2 });
+  });
+});
+
 describe('a new attempt answers, and no standby', () => {
   it.each<[string, Parameters<typeof lost>[0]]>([
     ['if the attempt has none', { attempt: { standbys: undefined, standbyGpus: undefined }, pods: [first, second] }],

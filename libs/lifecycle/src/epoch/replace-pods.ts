@@ -5,7 +5,7 @@ import { LAUNCHER_SILENCE_MS } from '../failure/lost-nodes.ts';
 import { condemnedPod, verdictsOn } from '../failure/verdicts.ts';
 import { type Facts, placementOf } from '../observation/facts.ts';
 import { missingIndices, podsOf, standbysOf } from '../observation/gang.ts';
-import { isAlive, launcherOf } from '../observation/incarnation.ts';
+import { isAlive, isDoomed, launcherOf } from '../observation/incarnation.ts';
 import type { ObservedPod } from '../observation/observed.ts';
 import type { JobRecord } from '../record/job-record.ts';
 
@@ -41,7 +41,8 @@ export function replacementsFor(
   if (podsOf(facts, attempt.epoch).some((pod) => isAhead(facts, pod, attempt))) return 'short';
   const gone = lostIndices(facts, attempt, lost);
   if (gone === 'unknown') return 'short';
-  if (gone.length === 0) return 'none';
+  // Ranks do not restart in pods that stay if one of them has not started.
+  if (gone.length === 0) return podsOf(facts, attempt.epoch).every((pod) => isAlive(facts, pod)) ? 'none' : 'short';
   if (!REPLACEABLE.includes(lost.failure.reason)) return 'short';
   const avoided = new Set([...record.avoidedNodes.map(({ node }) => node), ...(lost.avoid?.nodes ?? [])]);
   const ready = standbysOf(facts, attempt).filter((pod) => isReady(facts, pod, attempt) && !isOn(avoided, pod));
@@ -63,7 +64,9 @@ function lostIndices(facts: Facts, attempt: Attempt, { failure, avoid }: Lost): 
   const condemned = verdicts
     .map((verdict) => condemnedPod(facts, attempt, verdict))
     .filter((podIndex) => podIndex >= 0);
-  const dead = podsOf(facts, attempt.epoch).filter((pod) => !isAlive(facts, pod) || isOn(nodes, pod));
+  // While a gang starts, a pod that still pulls its image is not lost.
+  const isDead = attempt.runningAt === undefined ? isDoomed : (of: Facts, pod: ObservedPod) => !isAlive(of, pod);
+  const dead = podsOf(facts, attempt.epoch).filter((pod) => isDead(facts, pod) || isOn(nodes, pod));
   const all = [...missingIndices(facts, attempt), ...dead.map(({ podIndex }) => podIndex), ...condemned];
   return [...new Set(all)].toSorted((one, other) => one - other);
 }

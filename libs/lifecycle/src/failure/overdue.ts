@@ -43,8 +43,9 @@ export function stepUnderWay(facts: Facts, attempt: Attempt): Step | undefined {
   }
   if (stage !== 'Released') return undefined;
   if (attempt.runningAt !== undefined) return firstReportStep(facts, attempt);
-  if ((attempt.incarnation ?? 1) > 1) return stepInPods(facts, attempt);
   const pods = podsOf(facts, epoch).filter((pod) => !isTerminal(pod));
+  // If a standby took a place while the gang started, a pod that still pulls its image has no ranks to end.
+  if ((attempt.incarnation ?? 1) > 1 && !pods.some(isPulling)) return stepInPods(facts, attempt);
   const unscheduled = pods.filter((pod) => pod.nodeName === undefined);
   if (unscheduled.length > 0) {
     // kube-scheduler has not considered them.

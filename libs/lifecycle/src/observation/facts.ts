@@ -138,6 +138,12 @@ export function placementOf(facts: Facts, epoch: number): Placement | undefined 
   return facts.placements.find((placement) => placement.spec.epoch === epoch);
 }
 
+/** The spec of that placement as it was recorded: the ranks are in the pods that held them at first, and each pod requests as many GPUs. */
+export function recordedSpecOf(facts: Facts, epoch: number): PlacementSpec | undefined {
+  const name = placementOf(facts, epoch)?.metadata.name;
+  return facts.observed.placements.find(({ metadata, spec }) => metadata.name === name && spec?.epoch === epoch)?.spec;
+}
+
 /** The spec of that placement, also if it is still to be created. */
 export function placementSpecOf(facts: Facts, epoch: number): PlacementSpec | undefined {
   const { unwritten } = facts;

@@ -95,11 +95,15 @@ export function pausedPods(facts: Facts, attempt: Attempt): readonly ObservedPod
 
 /** Whether ranks can start in that pod: its container runs, its node answers, and nothing is about to remove it. */
 export function isAlive(facts: Facts, pod: ObservedPod): boolean {
+  return pod.running && !isDoomed(facts, pod);
+}
+
+/** Whether the pod has ended, is about to be removed, or its node does not answer. One that still starts is not doomed. */
+export function isDoomed(facts: Facts, pod: ObservedPod): boolean {
   return (
-    pod.running &&
-    !isTerminal(pod) &&
-    pod.deletionTimestamp === undefined &&
-    pod.disruption === undefined &&
-    nodeStateOf(facts, pod.nodeName) === 'ready'
+    isTerminal(pod) ||
+    pod.deletionTimestamp !== undefined ||
+    pod.disruption !== undefined ||
+    nodeStateOf(facts, pod.nodeName) !== 'ready'
   );
 }
