@@ -1,4 +1,7 @@
-import { LauncherContacts } from './launcher-contacts.ts';
+import { seatedPlacement } from '@coxswain/api-types';
+import { anAttempt, aTrainingJob } from '@coxswain/api-types/testing';
+import { aPlacement } from '@coxswain/lifecycle/testing';
+import { LauncherContacts, runningGangOf } from './launcher-contacts.ts';
 
 describe('when a launcher was last heard', () => {
   const from = (podUid: string, epoch = 1) => ({ jobUid: 'job', epoch, podUid });
@@ -47,4 +50,34 @@ describe('how many launchers are heard', () => {
     const none = { launchers: 4, silent: 4, silentGangs: 2, heardNodes: new Map() };
     expect(contacts.hearing(90_001, gangOf)).toEqual(none);
   });
+
+  it('counts pods that hold ranks alone: neither one that lost them to a standby, nor a standby that ended', () => {
+    const contacts = new LauncherContacts();
+    const jobs = ['a', 'b', 'c'];
+    for (const jobUid of jobs) {
+      // Pods 0 and 2 hold ranks. Pod 1 lost its ranks to the standby 2, and the standby 3 was drained.
+      for (const podIndex of [0, 1, 2, 3])
+        contacts.record({ jobUid, epoch: 1, podUid: `${jobUid}${podIndex}` }, [0, 2].includes(podIndex) ? 60_000 : 0);
+    }
+    const gangOf = (jobUid: string) => runningGangOf(aGang(jobUid));
+    const heard = contacts.hearing(61_000, gangOf);
+    const heardNodes = new Map([['team', new Set(jobs.flatMap((jobUid) => [`${jobUid}-n0`, `${jobUid}-n2`]))]]);
+    expect(heard).toEqual({ launchers: 6, silent: 0, silentGangs: 0, heardNodes });
+    expect(contacts.hearing(90_001, gangOf)).toMatchObject({ launchers: 6, silent: 6, silentGangs: 3 });
+    const before = new LauncherContacts();
+    before.record({ jobUid: 'a', epoch: 1, podUid: 'a0' }, 60_000);
+    before.record({ jobUid: 'a', epoch: 1, podUid: 'a3' }, 60_000);
+    // One pod with ranks has not reported yet, so its nodes are not heard, however many standbys are.
+    expect(before.hearing(61_000, gangOf)).toMatchObject({ launchers: 1, heardNodes: new Map() });
+  });
 });
+
+/** A gang of two pods and two standbys, after the first standby took the ranks of pod 1. The pods 1 and 3 were deleted. */
+function aGang(jobUid: string): Parameters<typeof runningGangOf>[0] {
+  const job = aTrainingJob({ metadata: { uid: jobUid, namespace: 'team' } });
+  const nodes = [0, 1, 2, 3].map((podIndex) => `${jobUid}-n${podIndex}`);
+  const placement = aPlacement(job, { nodes, ranks: ['0-1', '2-3', '', ''] }).spec;
+  const attempt = anAttempt({ standbys: 2, replacements: [{ podIndex: 1, standby: 2, incarnation: 2 }] });
+  const podUidOf = (podIndex: number) => ([0, 2].includes(podIndex) ? `${jobUid}${podIndex}` : undefined);
+  return { job, attempt, placement: seatedPlacement(placement, attempt), podUidOf };
+}

@@ -1,12 +1,32 @@
+import { hasRanks } from '@coxswain/api-types';
 import type { Hearing } from '@coxswain/lifecycle';
+import type { NewestGang } from './launcher-controller.ts';
 
 /** A launcher that has reported within this time is heard. Three heartbeats. */
 const HEARD_MS = 30_000;
 
-/** The nodes of a gang that runs. */
+/** A gang that runs. */
 interface RunningGang {
   readonly namespace: string;
+  /** Nodes of the pods that hold ranks, one for each pod. */
   readonly nodes: readonly string[];
+  /** UIDs of the pods that hold ranks; absent: every pod of the gang holds ranks. */
+  readonly podUids?: ReadonlySet<string>;
+}
+
+/**
+ * The gang if its attempt runs. Only launchers of pods that hold ranks count. A pod that lost its ranks ends, and a standby may end, while the attempt goes
+ * on: its silence says nothing about the connection of the other launchers.
+ */
+export function runningGangOf({ job, attempt, placement, podUidOf }: NewestGang): RunningGang | undefined {
+  if (attempt.stage !== 'Released') return undefined;
+  const { namespace = '' } = job.metadata;
+  if (attempt.standbys === undefined) return { namespace, nodes: placement.nodes };
+  const seats = placement.nodes.flatMap((node, podIndex) =>
+    hasRanks(placement, podIndex) ? [{ node, podIndex }] : [],
+  );
+  const podUids = new Set(seats.flatMap(({ podIndex }) => podUidOf(podIndex) ?? []));
+  return { namespace, nodes: seats.map(({ node }) => node), podUids };
 }
 
 /**
@@ -32,18 +52,19 @@ export class LauncherContacts {
     return new Map([...pods].map(([podUid, contactAtMs]) => [podUid, nowMs - contactAtMs]));
   }
 
-  /** How many launchers are heard, of those that have reported about a gang that runs, and on which nodes. */
+  /** How many launchers are heard, of those that have reported about a gang that runs and whose pods hold ranks, and on which nodes. */
   hearing(nowMs: number, runningGang: (jobUid: string, epoch: number) => RunningGang | undefined): Hearing {
     let [launchers, silent, silentGangs] = [0, 0, 0];
     const heardNodes = new Map<string, Set<string>>();
     for (const [jobUid, { epoch, pods }] of this.#contactAtMs) {
       const gang = runningGang(jobUid, epoch);
       if (gang === undefined) continue;
-      const ofGang = [...pods.values()].filter((contactAtMs) => nowMs - contactAtMs > HEARD_MS).length;
-      launchers += pods.size;
+      const counted = [...pods].filter(([podUid]) => gang.podUids?.has(podUid) ?? true);
+      const ofGang = counted.filter(([, contactAtMs]) => nowMs - contactAtMs > HEARD_MS).length;
+      launchers += counted.length;
       silent += ofGang;
       silentGangs += ofGang > 0 ? 1 : 0;
-      if (ofGang === 0 && pods.size >= gang.nodes.length) addAll(heardNodes, gang);
+      if (ofGang === 0 && counted.length >= gang.nodes.length) addAll(heardNodes, gang);
     }
     return { launchers, silent, silentGangs, heardNodes };
   }

@@ -27,7 +27,7 @@ import {
 } from '../ingest/ingest-messages.ts';
 import type { KeptLogsReaders } from '../kept-logs/kept-logs-readers.ts';
 import { KubernetesReportPorts, type KubernetesReportPortsOptions } from '../launchers/kubernetes-report-ports.ts';
-import { LauncherContacts } from '../launchers/launcher-contacts.ts';
+import { LauncherContacts, runningGangOf } from '../launchers/launcher-contacts.ts';
 import { LauncherController } from '../launchers/launcher-controller.ts';
 import { NewestEpochs } from '../launchers/newest-epochs.ts';
 import { PreflightController } from '../launchers/preflight-controller.ts';
@@ -242,10 +242,8 @@ export class Reporting {
     if (this.#heard === undefined || nowMs - this.#heard.atMs >= HEARING_VALID_MS) {
       const runningGang: Parameters<LauncherContacts['hearing']>[1] = (jobUid, epoch) => {
         const gang = this.#ports.newestGang(jobUid);
-        if (gang === undefined || gang === 'gone') return undefined;
-        const { job, attempt, placement } = gang;
-        if (attempt.epoch !== epoch || attempt.stage !== 'Released') return undefined;
-        return { namespace: job.metadata.namespace ?? '', nodes: placement.nodes };
+        if (gang === undefined || gang === 'gone' || gang.attempt.epoch !== epoch) return undefined;
+        return runningGangOf(gang);
       };
       this.#heard = { atMs: nowMs, hearing: this.#contacts.hearing(nowMs, runningGang) };
     }
