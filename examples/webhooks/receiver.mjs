@@ -9,7 +9,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 
 const TOLERANCE_S = 300;
-const MOST_BYTES = 65_536;
+/** Messages of projects have at most a few KiB, and those of the audit at most 64 KiB. */
+const MOST_BYTES = 1_048_576;
 
 /** The message, or undefined when it was not signed with the secret, or long ago. `body` is the text as it came: parsed and written again it is another. */
 export function verified(headers, body, secret, nowS = Date.now() / 1000) {
@@ -33,10 +34,12 @@ export function receiver(secret, onMessage) {
     let bytes = 0;
     request.on('data', (chunk) => {
       bytes += chunk.length;
-      if (bytes > MOST_BYTES) request.destroy();
-      chunks.push(chunk);
+      if (bytes <= MOST_BYTES) chunks.push(chunk);
+      // Coxswain then sends fewer entries of the audit at once.
+      else if (!response.headersSent) response.writeHead(413, { connection: 'close' }).end();
     });
     request.on('end', () => {
+      if (bytes > MOST_BYTES) return response;
       const message = verified(request.headers, Buffer.concat(chunks).toString(), secret);
       if (message === undefined) return response.writeHead(401).end();
       if (!seen.has(message.id)) onMessage(message);

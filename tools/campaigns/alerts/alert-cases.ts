@@ -186,4 +186,11 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firesAt: 22,
     summary: 'The receiver of the audit has not taken an entry for 22m 0s.',
   },
+  {
+    alert: 'CoxswainAuditDropped',
+    series: { [`coxswain_api_audit_pushed_entries_total{${API},outcome="dropped"}`]: '0x10 1x20' },
+    silentAt: 10,
+    firesAt: 12,
+    summary: 'The receiver of the audit will not get some entries.',
+  },
 ];
