@@ -28,6 +28,7 @@ describe('the API of the chart', () => {
     ['a webhook without a Secret', WEBHOOK, /api\.auditPush\.secretName is needed/],
     ['a receiver without TLS', { auditPush: { url: 'http://siem' } }, /auditPush\/url/],
     ['a currency in words', { prices: { currency: 'dollars', perGpuHour: { default: 2 } } }, /prices\/currency/],
+    ['a price above a million', { prices: { currency: 'EUR', perGpuHour: { h100: 1e7 } } }, /perGpuHour\/h100/],
     ['prices without a currency', { prices: { perGpuHour: { default: 2 } } }, /prices/],
   ])('is not rendered with %s', async (_what, values, want) => {
     await expect(rendered(values)).rejects.toThrow(want);

@@ -1700,6 +1700,18 @@ class ForClaim(TypedDict):
     """Until then no other job of its priority or a lower one gets these nodes. Absent: the job that got them has not ended."""
 
 
+GoodputMonth = TypedDict(
+    "GoodputMonth",
+    {
+        "month": "str",
+        "from": "str",
+        "to": "str",
+        "gpuSeconds": "float",
+        "productiveGpuSeconds": "float",
+    },
+)
+
+
 class GoodputShare(TypedDict):
     category: Literal["productive", "initialisation", "checkpointRestore", "checkpointSave", "preemption", "wastedProgress", "infrastructureRecovery", "programRecovery", "unexplainedRecovery", "slow", "plannedStop", "standby", "lostNode", "other"]
     gpuSeconds: float
@@ -1937,6 +1949,8 @@ class JobGoodput(TypedDict):
     """Of wall time, without, since a suspend was answered; with the wait for capacity that follows it."""
     spans: list[GoodputSpan]
     """Oldest first."""
+    months: NotRequired[list[GoodputMonth]]
+    """Each month in which the job held GPUs, oldest first. Absent: from an earlier release."""
     recoveries: NotRequired[list[JobRecovery]]
     """From failures to the next steps, oldest first. Absent: from an earlier release."""
     restartPhases: NotRequired[list[RestartPhaseTotal]]

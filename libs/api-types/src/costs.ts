@@ -12,7 +12,7 @@ export const PriceList = z
       .regex(/^[A-Z]{3}$/, 'three capital letters of ISO 4217, such as USD')
       .describe('Of every price.'),
     perGpuHour: z
-      .record(z.string(), z.number().min(0))
+      .record(z.string(), z.number().min(0).max(1e6))
       .describe('Price by the planner’s name of the GPU, such as h100; `default` is for all others.'),
   })
   .meta({ id: 'PriceList' });

@@ -180,6 +180,18 @@ export function formatRecommendedSaves(saves: RecommendedSaves, formatSeconds: (
   return `every ${everySteps} steps (about ${formatSeconds(everySeconds)}): a save stops the ranks for ${formatSeconds(secondsPerSave)} (${measured} measured), and a failure is expected every ${formatSeconds(secondsToFailure)} (${failures} of its own, beside a published rate)`;
 }
 
+/** GPU time of a job in a month. */
+export const GoodputMonth = z
+  .object({
+    month: z.string().describe('In UTC, such as 2030-01.'),
+    from: timestamp.describe('First moment with GPUs.'),
+    to: timestamp.describe('Last moment with GPUs.'),
+    gpuSeconds: seconds.describe('Held, with standbys and without lostNode.'),
+    productiveGpuSeconds: seconds.describe('Of them, in productive spans.'),
+  })
+  .meta({ id: 'GoodputMonth' });
+export type GoodputMonth = z.infer<typeof GoodputMonth>;
+
 /** Where the GPU-seconds of a job went. */
 export const JobGoodput = z
   .object({
@@ -200,6 +212,10 @@ export const JobGoodput = z
       'Of wall time, without, since a suspend was answered; with the wait for capacity that follows it.',
     ),
     spans: z.array(GoodputSpan).max(MAX_GOODPUT_SPANS).describe('Oldest first.'),
+    months: z
+      .array(GoodputMonth)
+      .optional()
+      .describe('Each month in which the job held GPUs, oldest first. Absent: from an earlier release.'),
     recoveries: z
       .array(JobRecovery)
       .max(MAX_RECOVERIES)

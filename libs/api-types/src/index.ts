@@ -89,6 +89,7 @@ export type { FabricOverride, FabricResource, FabricWindow } from './fabric-reso
 export {
   GOODPUT_CATEGORIES,
   type GoodputCategory,
+  GoodputMonth,
   GoodputSpan,
   goodputWords,
   JobGoodput,

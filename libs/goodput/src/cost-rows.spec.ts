@@ -2,18 +2,19 @@ import { type JobGoodput, PriceList } from '@coxswain/api-types';
 import { parse } from 'csv-parse/sync';
 import { costCsv, costRows, costSoFar, type HeldJob } from './cost-rows.ts';
 import { heldWithin, monthOf } from './held-within.ts';
+import type { Span } from './ledger.ts';
 
 const JANUARY = { fromMs: Date.parse('2026-01-01T00:00:00Z'), toMs: Date.parse('2026-02-01T00:00:00Z') };
 type Spent = JobGoodput['spans'][number]['spent'];
 
-function span(from: string, to: string, [spent, gpus]: readonly [Spent, number]): JobGoodput['spans'][number] {
-  return { from: `${from}:00Z`, to: `${to}:00Z`, spent, gpus, epoch: null };
+function span(from: string, to: string, [spent, gpus]: readonly [Spent, number]): Span {
+  return { fromMs: Date.parse(`${from}:00Z`), toMs: Date.parse(`${to}:00Z`), spent, gpus, epoch: null };
 }
 
 describe('the GPU time of a job in January', () => {
   const at = (text: string): number => Date.parse(`${text}:00Z`);
 
-  it.each<[string, JobGoodput['spans'], object | undefined]>([
+  it.each<[string, readonly Span[], object | undefined]>([
     ['is nothing before it held GPUs', [span('2026-01-02T00:00', '2026-01-03T00:00', ['waiting', 0])], undefined],
     [
       'is nothing where it ran in another month',
@@ -39,7 +40,7 @@ describe('the GPU time of a job in January', () => {
       { ...JANUARY, gpuSeconds: 31 * 24 * 3600, productiveGpuSeconds: 31 * 24 * 3600 },
     ],
   ])('%s', (_sentence, spans, want) => {
-    expect(heldWithin({ spans }, JANUARY)).toEqual(want);
+    expect(heldWithin({ spans, standbys: [] }, JANUARY)).toEqual(want);
   });
 });
 
@@ -68,11 +69,13 @@ describe('rows of costs', () => {
     });
   });
 
-  it('every type of GPU without a price is named at once', () => {
-    const jobs = [job(), job({ gpuType: 'b200' }), job({ gpuType: 'b200' })];
-    expect(() => costRows(jobs, { prices: { currency: 'USD', perGpuHour: {} }, period: JANUARY })).toThrow(
-      'perGpuHour has no price of b200, h100; add each, or `default` for all others',
-    );
+  it('a job without a price has null costs, and the others have theirs', () => {
+    const jobs = [job(), job({ gpuType: 'b200' })];
+    const rows = costRows(jobs, { prices: { currency: 'USD', perGpuHour: { h100: 2 } }, period: JANUARY });
+    expect(rows.map(({ SkuId, BilledCost, ListUnitPrice }) => [SkuId, BilledCost, ListUnitPrice])).toEqual([
+      ['h100', 3, 2],
+      ['b200', null, null],
+    ]);
   });
 
   it('become CSV that reads back as it was, with the columns that FOCUS 1.2 requires', () => {
@@ -154,6 +157,7 @@ const REQUIRED = [
 it.each<[string, unknown]>([
   ['a currency in words', { currency: 'dollars', perGpuHour: { h100: 1 } }],
   ['a price below zero', { currency: 'USD', perGpuHour: { h100: -1 } }],
+  ['a price above a million', { currency: 'USD', perGpuHour: { h100: 1e300 } }],
   ['an unknown field', { currency: 'USD', perGpuHour: {}, perHour: 1 }],
 ])('a price list with %s is rejected', (_sentence, list) => {
   expect(PriceList.safeParse(list).success).toBe(false);

@@ -26,10 +26,9 @@ function priceOf(gpuType: string | undefined, { perGpuHour }: PriceList): number
   return perGpuHour[gpuType ?? OTHER_GPUS] ?? perGpuHour[OTHER_GPUS];
 }
 
-/** Hours and their cost, rounded alike wherever they are shown. */
-function chargeOf(gpuSeconds: number, price: number): { readonly hours: number; readonly cost: number } {
-  const hours = rounded(gpuSeconds / SECONDS_PER_HOUR);
-  return { hours, cost: rounded(hours * price) };
+/** What GPU time costs, rounded alike wherever it is shown. */
+function chargeOf(gpuSeconds: number, price: number): number {
+  return rounded(rounded(gpuSeconds / SECONDS_PER_HOUR) * price);
 }
 
 /** What a job cost until its goodput was read. GPUs that lost nodes keep cost nothing, as in {@link costRows}. Null: the list has no price of its GPU. */
@@ -40,34 +39,30 @@ export function costSoFar(
   const price = priceOf(gpuType, prices);
   if (price === undefined) return null;
   const seconds = shares.reduce((sum, { category, gpuSeconds }) => sum + (category === 'lostNode' ? 0 : gpuSeconds), 0);
-  return { amount: chargeOf(seconds, price).cost, currency: prices.currency };
+  return { amount: chargeOf(seconds, price), currency: prices.currency };
 }
 
-/** One row for each job. Throws an error that names every type of GPU without a price. */
+/** One row for each job. Without a price of its GPU, its costs are null. */
 export function costRows(
   jobs: readonly HeldJob[],
   { prices, period }: { readonly prices: PriceList; readonly period: Period },
 ): readonly CostRow[] {
-  const unpriced = [
-    ...new Set(jobs.flatMap(({ gpuType }) => (priceOf(gpuType, prices) === undefined ? [gpuType ?? OTHER_GPUS] : []))),
-  ];
-  if (unpriced.length > 0) {
-    throw new Error(
-      `perGpuHour has no price of ${unpriced.sort().join(', ')}; add each, or \`${OTHER_GPUS}\` for all others`,
-    );
-  }
-  return jobs.map((job) => rowOf(job, { price: priceOf(job.gpuType, prices) ?? 0, currency: prices.currency, period }));
+  return jobs.map((job) =>
+    rowOf(job, { price: priceOf(job.gpuType, prices) ?? null, currency: prices.currency, period }),
+  );
 }
 
 interface Charge {
-  readonly price: number;
+  /** Null: the list has none. */
+  readonly price: number | null;
   readonly currency: string;
   readonly period: Period;
 }
 
 function rowOf(job: HeldJob, { price, currency, period }: Charge): CostRow {
   const { held, gpuType = OTHER_GPUS } = job;
-  const { hours, cost } = chargeOf(held.gpuSeconds, price);
+  const hours = rounded(held.gpuSeconds / SECONDS_PER_HOUR);
+  const cost = price === null ? null : chargeOf(held.gpuSeconds, price);
   return {
     BilledCost: cost,
     BillingAccountId: job.cluster,

@@ -57,9 +57,10 @@ function timeOfJob(history: JobHistory): GpuTime {
 export function gpuMsOf({
   runs,
   lostNodeGpuMs,
-  standbyGpuMs,
-}: Pick<Ledger, 'runs' | 'lostNodeGpuMs' | 'standbyGpuMs'>): Record<GoodputCategory, number> {
-  const sum = { ...emptyShares(), lostNode: lostNodeGpuMs, standby: standbyGpuMs };
+  standbys,
+}: Pick<Ledger, 'runs' | 'lostNodeGpuMs' | 'standbys'>): Record<GoodputCategory, number> {
+  const sum = { ...emptyShares(), lostNode: lostNodeGpuMs };
+  for (const { gpus, fromMs, toMs } of standbys) sum.standby += gpus * (toMs - fromMs);
   for (const { gpus, ms } of runs) for (const category of CATEGORIES) sum[category] += gpus * ms[category];
   return sum;
 }

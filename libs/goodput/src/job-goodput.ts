@@ -8,6 +8,7 @@ import {
 } from '@coxswain/api-types';
 import type { JobHistory } from './history.ts';
 import { gpuMsOf } from './gpu-time.ts';
+import { heldByMonth } from './held-within.ts';
 import { ledgerOf, type Span } from './ledger.ts';
 import { recoveriesOf, restartPhaseTotals, secondsPerSave } from './recoveries.ts';
 
@@ -36,6 +37,7 @@ export function jobGoodput(history: JobHistory, attemptsLeftOut: number): JobGoo
       to: textOf(toMs),
       ...span,
     })),
+    months: [...heldByMonth(ledger)],
     recoveries: [...recoveriesOf(history)],
     restartPhases: [...restartPhaseTotals(history)],
     secondsPerSave: secondsPerSave(history),

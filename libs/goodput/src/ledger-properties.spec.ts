@@ -86,7 +86,7 @@ describe('whatever was recorded', () => {
     fc.assert(
       fc.property(job, (history) => {
         const { spans, runs } = ledgerOf(history);
-        const { shares, gpuSeconds } = jobGoodput(history, 0);
+        const { shares, gpuSeconds, months = [] } = jobGoodput(history, 0);
         const inSpans = spans.reduce((sum, { fromMs, toMs, gpus }) => sum + (gpus * (toMs - fromMs)) / S, 0);
         const ofStandbys = shares.find(({ category }) => category === 'standby')?.gpuSeconds ?? NaN;
         expect(ofStandbys).toBeGreaterThanOrEqual(0);
@@ -96,6 +96,8 @@ describe('whatever was recorded', () => {
         const tolerance = 1e-6 * Math.max(1, held);
         expect(Math.abs(inShares - held)).toBeLessThanOrEqual(tolerance);
         expect(Math.abs(gpuSeconds - held)).toBeLessThanOrEqual(tolerance);
+        const inMonths = months.reduce((sum, month) => sum + month.gpuSeconds, 0);
+        expect(Math.abs(inMonths - inSpans - ofStandbys)).toBeLessThanOrEqual(tolerance);
         for (const { ms } of runs)
           for (const value of Object.values(ms)) expect(Number.isSafeInteger(value) && value >= 0).toBe(true);
       }),

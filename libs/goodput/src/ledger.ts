@@ -35,8 +35,8 @@ export interface Ledger {
   readonly spans: readonly Span[];
   /** GPU-milliseconds that pods on lost nodes hold beyond the end of their attempt. They overlap with spans. */
   readonly lostNodeGpuMs: number;
-  /** GPU-milliseconds that standbys hold. They overlap with spans. */
-  readonly standbyGpuMs: number;
+  /** When standbys hold GPUs. They overlap with spans. */
+  readonly standbys: readonly Pick<Span, 'fromMs' | 'toMs' | 'gpus'>[];
 }
 
 /** Every category of goodput. */
@@ -62,7 +62,7 @@ export function ledgerOf(history: JobHistory): Ledger {
   let cursor = Math.min(history.createdMs ?? attempts[0]?.heldFromMs ?? asOfMs, asOfMs);
   let idle: Span['spent'] = 'waiting';
   let replaces: RecoveryCategory | undefined;
-  let standbyGpuMs = 0;
+  const standbys: Pick<Span, 'fromMs' | 'toMs' | 'gpus'>[] = [];
   const wait = (toMs: number): void => {
     if (toMs > cursor) spans.push({ fromMs: cursor, toMs, spent: idle, gpus: 0, epoch: null });
     cursor = Math.max(cursor, toMs);
@@ -74,13 +74,13 @@ export function ledgerOf(history: JobHistory): Ledger {
     runs.push(...ledger.runs);
     spans.push(...ledger.spans);
     for (const { gpus, toMs: untilMs } of attempt.standbys)
-      standbyGpuMs += gpus * (clamped(untilMs ?? toMs, cursor, toMs) - cursor);
+      standbys.push({ gpus, fromMs: cursor, toMs: clamped(untilMs ?? toMs, cursor, toMs) });
     cursor = toMs;
     idle = attempt.wasSuspended ? 'suspended' : 'waiting';
     replaces = recoveryAfter(attempt.runs.at(-1));
   });
   if (!history.isFinished) wait(asOfMs);
-  return { runs, spans, lostNodeGpuMs: heldByLostNodes(history), standbyGpuMs };
+  return { runs, spans, lostNodeGpuMs: heldByLostNodes(history), standbys };
 }
 
 /** GPU-milliseconds that fenced pods held up to the observation. */

@@ -4,7 +4,7 @@ import {
   costCsv,
   costRows,
   type HeldJob,
-  heldWithin,
+  heldInMonth,
   jobGoodput,
   monthOf,
   type Period,
@@ -153,28 +153,22 @@ export class CostsService {
     }: { readonly page: readonly FoundJob[]; readonly period: Period; readonly prices: PriceList },
   ): Promise<readonly CostRow[]> {
     const held: HeldJob[] = [];
-    for (const { id } of page) held.push(...(await this.#heldBy(principal, { project, jobId: id }, period)));
-    try {
-      return costRows(held, { prices, period });
-    } catch (error) {
-      throw new DomainError(
-        'CONFLICT',
-        `the price list of this installation (api.prices of the chart) is not complete: ${(error as Error).message}`,
-      );
-    }
+    const month = new Date(period.fromMs).toISOString().slice(0, 7);
+    for (const { id } of page) held.push(...(await this.#heldBy(principal, { project, jobId: id }, month)));
+    return costRows(held, { prices, period });
   }
 
   /** Empty: the job held nothing then, or is gone meanwhile. */
   async #heldBy(
     principal: Principal,
     address: { readonly project: string; readonly jobId: string },
-    period: Period,
+    month: string,
   ): Promise<readonly HeldJob[]> {
     const { cluster, now } = { cluster: this.#cluster, now: this.#clock.now() };
     return this.#jobs
       .readingMany(principal, address, async (sql, row) => {
         const { job, attemptsLeftOut } = await readRecordedJob(sql, { cluster, row, now });
-        const held = heldWithin(jobGoodput(recordedHistory(job), attemptsLeftOut), period);
+        const held = heldInMonth(jobGoodput(recordedHistory(job), attemptsLeftOut).months ?? [], month);
         if (held === undefined) return [];
         const { id, name, namespace, owner } = row;
         const facts = { labels: desiredLabels(row), gpuType: row.status.plan?.gpuType, held };

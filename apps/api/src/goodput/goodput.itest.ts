@@ -128,7 +128,7 @@ describe('goodput of a job', () => {
     expect(body).toMatchObject({ gpuSeconds: 440, heldSeconds: 110, waitingSeconds: 20, asOf: at(130) });
     const query = `query ($id: ID!) { goodput(project: "research", jobId: $id) {
       asOf gpuSeconds goodput shares { category gpuSeconds share } heldSeconds waitingSeconds suspendedSeconds
-      spans { from to spent gpus epoch } secondsPerSave attemptsLeftOut recommendedSaves { everySteps everySeconds secondsPerSave saves secondsToFailure failures }
+      spans { from to spent gpus epoch } months { month from to gpuSeconds productiveGpuSeconds } secondsPerSave attemptsLeftOut recommendedSaves { everySteps everySeconds secondsPerSave saves secondsToFailure failures }
       restartPhases { phase restarts seconds gpuSeconds } saveStops { epoch incarnation step seconds }
       cost { amount currency } recoveries { epoch incarnation failedAt resumedFromStep lastStep phases { phase seconds } total } } }`;
     const answer = await api.send('POST', '/graphql', { token: member, body: { query, variables: { id: jobId } } });

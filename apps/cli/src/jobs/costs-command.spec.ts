@@ -7,9 +7,11 @@ import { type Outcome, runCommand } from '../testing/run-command.ts';
 
 const JOBS = 'GET /v1/projects/research/jobs';
 /** Two GPUs for ten hours of December; they trained for five of them; the clock of the tests shows 10 January. */
-const SPANS: JobGoodput['spans'] = [
-  { from: '2025-12-05T00:00:00Z', to: '2025-12-05T05:00:00Z', spent: 'initialisation', gpus: 2, epoch: 1 },
-  { from: '2025-12-05T05:00:00Z', to: '2025-12-05T10:00:00Z', spent: 'productive', gpus: 2, epoch: 1 },
+const MONTHS: JobGoodput['months'] = [
+  {
+    ...{ month: '2025-12', from: '2025-12-05T00:00:00.000Z', to: '2025-12-05T10:00:00.000Z' },
+    ...{ gpuSeconds: 72_000, productiveGpuSeconds: 36_000 },
+  },
 ];
 
 let directory: string;
@@ -18,7 +20,7 @@ afterEach(() => rmSync(directory, { recursive: true }));
 
 function costs(
   options: string,
-  { prices = 'currency: USD\nperGpuHour: { default: 2 }\n', spans = SPANS } = {},
+  { prices = 'currency: USD\nperGpuHour: { default: 2 }\n', months = MONTHS } = {},
 ): Promise<Outcome> {
   const file = join(directory, 'prices.yaml');
   writeFileSync(file, prices);
@@ -26,7 +28,8 @@ function costs(
   const goodput: JobGoodput = {
     asOf: '2026-01-09T12:00:00Z',
     ...{ gpuSeconds: 0, goodput: null, shares: [], heldSeconds: 0, waitingSeconds: 0, suspendedSeconds: 0 },
-    spans,
+    spans: [],
+    months,
     attemptsLeftOut: 0,
   };
   return runCommand(`costs --prices ${file} ${options}`, {
@@ -43,6 +46,12 @@ describe('coxswain costs', () => {
     expect(out).toMatch(
       /^JOB +GPU +GPU HOURS +PRODUCTIVE +USD\ntiny-gpt +\S+ +20\.0 +50\.0 % +40\.00\nIn all: 40\.00 USD$/,
     );
+  });
+
+  it('names GPUs without a price', async () => {
+    const { code, out } = await costs('', { prices: 'currency: USD\nperGpuHour: {}\n' });
+    expect(code).toBe(0);
+    expect(out).toMatch(/no price\nIn all: 0\.00 USD\nThe sum lacks jobs on \w+: /);
   });
 
   it('prints rows of FOCUS', async () => {
@@ -82,12 +91,6 @@ describe('coxswain costs', () => {
       '',
       'perGpuHour: { h100: -1 }\n',
       /is no list of prices:\n {2}currency: is required\n {2}perGpuHour.h100: is -1; it must be at least 0$/,
-    ],
-    [
-      'a list without the GPU',
-      '',
-      'currency: USD\nperGpuHour: {}\n',
-      /perGpuHour has no price of \w+; add each, or `default`/,
     ],
   ])('rejects %s', async (_sentence, options, prices, words) => {
     const { code, err } = await costs(options, { prices });

@@ -1,5 +1,5 @@
 import { type CostList, type CostRow, PriceList } from '@coxswain/api-types';
-import { costCsv, costRows, type HeldJob, heldWithin, monthOf, type Period } from '@coxswain/goodput';
+import { costCsv, costRows, type HeldJob, heldInMonth, monthOf, type Period } from '@coxswain/goodput';
 import { brokenSchemaRule } from '@coxswain/layout';
 import { type Command, InvalidArgumentError } from 'commander';
 import { CliError } from '../cli-error.ts';
@@ -56,7 +56,7 @@ async function costsOf(session: Session, month: string, file: string | undefined
   const prices = readPrices(file);
   const period = monthOf(month) ?? { fromMs: 0, toMs: 0 };
   const jobs = await heldJobs(await session.open(), period);
-  return { currency: prices.currency, items: [...pricedRows(jobs, { prices, file, month: period })] };
+  return { currency: prices.currency, items: [...costRows(jobs, { prices, period })] };
 }
 
 function readPrices(path: string): PriceList {
@@ -68,23 +68,17 @@ function readPrices(path: string): PriceList {
   throw new CliError(`${path} is no list of prices:\n${problems.join('\n')}`);
 }
 
-function pricedRows(
-  jobs: readonly HeldJob[],
-  { prices, file, month }: { readonly prices: PriceList; readonly file: string; readonly month: Period },
-): readonly CostRow[] {
-  try {
-    return costRows(jobs, { prices, period: month });
-  } catch (error) {
-    throw new CliError(`${file}: ${(error as Error).message}.`);
-  }
-}
-
 /** Jobs that were made after the month held nothing in it. */
 async function heldJobs({ api, project }: ProjectJobs, month: Period): Promise<readonly HeldJob[]> {
   const found: HeldJob[] = [];
   for await (const { id, createdAt } of api.jobs(project)) {
     if (Date.parse(createdAt) >= month.toMs) continue;
-    const held = heldWithin(await api.goodput({ project, id }), month);
+    const { months } = await api.goodput({ project, id });
+    if (months === undefined)
+      throw new CliError(
+        'the API is of an earlier release, which reports no months: upgrade it, or leave out --prices.',
+      );
+    const held = heldInMonth(months, new Date(month.fromMs).toISOString().slice(0, 7));
     if (held === undefined) continue;
     const { name, namespace, cluster, owner, labels, plan } = await api.job({ project, id });
     found.push({ id, name, namespace, cluster, project, owner, labels, gpuType: plan?.gpuType, held });
@@ -99,13 +93,23 @@ function costText(rows: readonly CostRow[], currency: string): string {
     String(row['SkuId']),
     Number(row['ConsumedQuantity']).toFixed(1),
     share(row).padStart(10),
-    Number(row['BilledCost']).toFixed(2),
+    isPriced(row) ? Number(row['BilledCost']).toFixed(2) : 'no price',
   ]);
+  const unpriced = new Set(rows.filter((row) => !isPriced(row)).map((row) => String(row['SkuId'])));
   const total = rows.reduce((sum, row) => sum + Number(row['BilledCost']), 0);
   return [
     columns([['JOB', 'GPU', 'GPU HOURS', 'PRODUCTIVE', currency], ...lines]),
     `In all: ${total.toFixed(2)} ${currency}`,
+    ...(unpriced.size === 0
+      ? []
+      : [
+          `The sum lacks jobs on ${[...unpriced].join(', ')}: the list of prices has none of these GPUs, and no \`default\`.`,
+        ]),
   ].join('\n');
+}
+
+function isPriced(row: CostRow): boolean {
+  return row['BilledCost'] !== null;
 }
 
 function share(row: CostRow): string {
