@@ -36,4 +36,6 @@ export interface SchedulerView {
   placements(): readonly Placement[];
   /** Names of the job's own pods that are bound or have ended: the first are counted as pods, the second not at all. */
   settledPods(job: TrainingJob): ReadonlySet<string>;
+  /** Whether the job has a pod of that name. Absent: pods that were created exist as long as their attempt. */
+  hasPod?(job: TrainingJob, name: string): boolean;
 }

@@ -80,6 +80,26 @@ describe('GPUs that are taken', () => {
     expect(used(scheduler)).toEqual({ 'node-b': 2 });
   });
 
+  it('are not held for a pod without ranks that was deleted while its gang runs, and are for one that is still to be bound', () => {
+    const standing = { standbys: 1, standbyGpus: 2 };
+    const [{ script, scheduler, job }, replaced] = [
+      standing,
+      { ...standing, replacements: [{ podIndex: 1, standby: 2, incarnation: 2 }] },
+    ].map((more) =>
+      aCluster({ ...atStage('Released'), attempts: [anAttempt({ ...more, placement: 'tiny-uid-of-t-e1' })] }),
+    ) as [ReturnType<typeof aCluster>, ReturnType<typeof aCluster>];
+    for (const cluster of [{ script, job }, replaced])
+      cluster.script.placement(cluster.job, { nodes: ['node-a', 'node-b', 'node-c'], ranks: ['0-1', '2-3', ''] });
+    const nameOf = (podIndex: number) => podName(job.metadata, { epoch: 1, podIndex });
+    script.pod(nameOf(0), { job, nodeName: 'node-a' });
+    script.pod(nameOf(2), { job });
+    expect(used(scheduler)).toEqual({ 'node-a': 2, 'node-b': 2, 'node-c': 2 });
+    script.podDeleted(nameOf(2), { job });
+    expect(used(scheduler)).toEqual({ 'node-a': 2, 'node-b': 2 });
+    replaced.script.pod(nameOf(2), { job: replaced.job, nodeName: 'node-c' });
+    expect(used(replaced.scheduler)).toEqual({ 'node-a': 2, 'node-c': 2 });
+  });
+
   it('stay promised when another tenant makes a pod of that name, with that label and owner, which has ended', () => {
     const { script, scheduler, job } = aCluster(atStage('Released'));
     script.placement(job);

@@ -2,6 +2,7 @@ import type { TrainingJob } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
 import { EndArbiter } from '@coxswain/lifecycle';
 import { ClusterScheduler, type SchedulerView } from '@coxswain/scheduling';
+import { keyOf } from '@coxswain/kube';
 import { type CachedNode, sameFacts } from '../cluster/cached-node.ts';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_JOB, BY_UID } from '../cluster/indexes.ts';
@@ -63,6 +64,7 @@ function viewOf(cache: ClusterCache, clock: SchedulerClock): SchedulerView {
     },
     placements: () => cache.placements.whole(),
     settledPods: (job) => settledPods(cache, job),
+    hasPod: ({ metadata }, name) => cache.pods.cached.get(keyOf({ metadata: { ...metadata, name } })) !== undefined,
   };
 }
 

@@ -8,6 +8,7 @@ import { isToBeMade, unmadeCheckpoints } from '../failure/unmade-checkpoints.ts'
 import type { Action } from './decision.ts';
 import { endingByThemselves } from './ending-launchers.ts';
 import { podsToTidy } from './kept-pods.ts';
+import { leavingStandbys } from '../disruption/leaving-nodes.ts';
 import { standingClaim } from '../observation/claims.ts';
 import { type Facts, isLive, isTerminal, placementOf } from '../observation/facts.ts';
 import { exitKind } from '../failure/pod-exit.ts';
@@ -36,7 +37,7 @@ const ACTION_STEPS: readonly ActionStep[] = [
   askPlanner,
   deleteStrayPods,
   stopGang,
-  endReplaced,
+  endWithoutRanks,
   createGang,
   liftGates,
   readPodWarning,
@@ -185,12 +186,16 @@ export function deletePods(pods: readonly ObservedPod[], gracePeriodSeconds: num
   return targets.length === 0 ? [] : [{ kind: 'deletePods', pods: targets.map(toReference), gracePeriodSeconds }];
 }
 
-/** Deletes the pods of a gang whose ranks standbys hold. One on a lost node goes when its node is back. */
-function endReplaced({ record, facts }: Situation): readonly Action[] {
+/**
+ * Deletes the pods of a gang whose ranks standbys hold, and standbys on nodes that are to be emptied. A replaced pod on a lost node goes when its node is
+ * back.
+ */
+function endWithoutRanks({ record, facts }: Situation): readonly Action[] {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Released') return [];
+  const unwanted = [...replacedPods(facts, attempt), ...leavingStandbys(facts, attempt)];
   return deletePods(
-    replacedPods(facts, attempt).filter((pod) => isLive(facts, pod)),
+    unwanted.filter((pod) => isLive(facts, pod)),
     AT_ONCE_SECONDS,
   );
 }

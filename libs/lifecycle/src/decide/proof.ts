@@ -5,6 +5,7 @@ import { type Facts, isLive } from '../observation/facts.ts';
 import { allPodsOf, missingPodNames } from '../observation/gang.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import { verdictsOn } from '../failure/verdicts.ts';
+import { endedStandbys } from './release-pods.ts';
 import type { Situation } from './situation.ts';
 import { nodesToGrowOnto } from '../epoch/growth.ts';
 import { unreadVictims } from '../epoch/make-claim.ts';
@@ -30,7 +31,9 @@ export function needsProof(
   if (recordsClaim(before, record)) return true;
   if (!isRecorded) return false;
   const kinds = actions.map(({ kind }) => kind);
-  const goesOn = !situation.facts.isStatusProven && kinds.some((kind) => CONTINUES_GANG.includes(kind));
+  const isOldStatusHarmful =
+    kinds.some((kind) => CONTINUES_GANG.includes(kind)) || endedStandbys(record, facts).length > 0;
+  const goesOn = !facts.isStatusProven && isOldStatusHarmful;
   return goesOn || kinds.some((kind) => HARMFUL.includes(kind)) || areExpectedPodsMissing(situation);
 }
 

@@ -1,7 +1,8 @@
 /** Which nodes of a gang are about to go away, and can the gang move? */
 import type { Attempt } from '@coxswain/api-types';
 import { type Facts, isTerminal, nodeStateOf, placementOf } from '../observation/facts.ts';
-import { podsOf } from '../observation/gang.ts';
+import { podsOf, standbysOf } from '../observation/gang.ts';
+import type { ObservedPod } from '../observation/observed.ts';
 import { runOf } from '../arbiter/recorded-ends.ts';
 import type { Ruling } from '../arbiter/judge-ends.ts';
 import { ARBITER_SETTINGS } from '../arbiter/settings.ts';
@@ -9,13 +10,30 @@ import { roomElsewhere } from '../observation/room.ts';
 import { canSaveOnRequest } from './save-on-request.ts';
 import { describeNotice } from '../notices/node-notices.ts';
 
-/** Nodes under pods of the attempt that will soon go away, sorted. */
+/** Nodes under pods of the attempt with ranks that will soon go away, sorted. */
 export function leavingNodes(facts: Facts, attempt: Attempt): readonly string[] {
-  if (![...facts.observed.nodeStates.values()].includes('leaving')) return [];
-  const placed = placementOf(facts, attempt.epoch)?.spec.nodes ?? [];
+  if (!isAnyLeaving(facts)) return [];
   const pods = podsOf(facts, attempt.epoch).filter((pod) => !isTerminal(pod));
-  const nodes = pods.flatMap(({ nodeName, podIndex }) => nodeName ?? placed[podIndex] ?? []);
+  const nodes = pods.flatMap((pod) => nodeOf(facts, pod) ?? []);
   return [...new Set(nodes)].filter((node) => nodeStateOf(facts, node) === 'leaving').toSorted();
+}
+
+/**
+ * Standbys of the attempt on nodes that will soon go away. A standby has nothing to save, and cannot take ranks on such a node, so nothing speaks for
+ * keeping it there.
+ */
+export function leavingStandbys(facts: Facts, attempt: Attempt): readonly ObservedPod[] {
+  if (!isAnyLeaving(facts)) return [];
+  return standbysOf(facts, attempt).filter((pod) => nodeStateOf(facts, nodeOf(facts, pod)) === 'leaving');
+}
+
+function isAnyLeaving({ observed }: Facts): boolean {
+  return [...observed.nodeStates.values()].includes('leaving');
+}
+
+/** The node of the pod, or the one on which it was placed. */
+function nodeOf(facts: Facts, { epoch, nodeName, podIndex }: ObservedPod): string | undefined {
+  return nodeName ?? placementOf(facts, epoch)?.spec.nodes[podIndex];
 }
 
 /** Whether the gang can save and move. Without checkpoints it would lose all its work by moving, and lose no more by staying. */

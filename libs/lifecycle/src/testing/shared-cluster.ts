@@ -154,6 +154,10 @@ export class SharedCluster {
         const pods = this.#members.find(({ seen }) => seen.job?.metadata.uid === metadata.uid)?.seen.pods ?? [];
         return new Set(pods.filter((pod) => pod.nodeName !== undefined || hasEnded(pod)).map(({ name }) => name));
       },
+      hasPod: ({ metadata }, podName) => {
+        const pods = this.#members.find(({ seen }) => seen.job?.metadata.uid === metadata.uid)?.seen.pods ?? [];
+        return pods.some(({ name }) => name === podName);
+      },
     };
   }
 

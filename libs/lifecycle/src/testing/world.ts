@@ -886,7 +886,8 @@ export class World implements Member {
     const pod = this.pods.find((one) => one.uid === uid && one.held);
     if (pod !== undefined) {
       const attempt = this.job?.status?.attempts?.find(({ epoch }) => epoch === pod.epoch);
-      const isRecorded = attempt === undefined || attempt.stage === 'Ended' || pod.nodeName === undefined;
+      const isEnded = attempt === undefined || attempt.stage === 'Ended' || pod.nodeName === undefined;
+      const isRecorded = isEnded || !this.#holdsRanks(pod);
       if (!isRecorded) this.violations.push(`${pod.name} was let go of before its end was recorded`);
       this.#write(() => {
         const isWanted = pod.deletionTimestamp === undefined;
@@ -922,7 +923,9 @@ export class World implements Member {
     const attempt = this.job?.status?.attempts?.find(({ epoch }) => epoch === pod.epoch);
     const isUnderWay = attempt?.stage === 'Creating' || attempt?.stage === 'Released';
     const isReplaced = attempt?.replacements?.some(({ podIndex }) => podIndex === pod.podIndex) === true;
-    if (isUnderWay && !isReplaced && pod.epoch === this.job?.status?.epoch)
+    const node = pod.nodeName ?? this.#placed.get(pod.epoch)?.nodes[pod.podIndex] ?? '';
+    const isLeavingStandby = this.#nodes.get(node) === 'leaving' && !this.#holdsRanks(pod);
+    if (isUnderWay && !isReplaced && !isLeavingStandby && pod.epoch === this.job?.status?.epoch)
       this.violations.push(`${pod.name} was deleted, and was wanted`);
   }
 

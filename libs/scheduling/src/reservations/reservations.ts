@@ -7,10 +7,12 @@ import {
   effectiveLayout,
   gpuCount,
   gpusOfPod,
+  hasRanks,
   type Placement,
   type PlacementSpec,
   type TrainingJob,
   podName,
+  seatedPlacement,
 } from '@coxswain/api-types';
 import { isClaimedPlacement } from './recorded-claim.ts';
 import { isRecordedPlacement, placementSha256 } from './recorded-placement.ts';
@@ -106,12 +108,33 @@ export class Reservations {
     const settled = owner === undefined ? NONE : this.#view.settledPods(owner);
     const { epoch } = placement;
     // A placement that status does not record yet has no pods.
-    const recorded = owner?.status?.attempts?.findLast((attempt) => attempt.epoch === epoch)?.placement;
-    const names = settled.size === 0 ? [] : podNames(placement, recorded);
+    const attempt = owner?.status?.attempts?.findLast((one) => one.epoch === epoch);
+    const names = settled.size === 0 ? [] : podNames(placement, attempt?.placement);
+    const gone = settled.size === 0 ? NO_INDICES : this.#goneWithoutRanks(owner, { attempt, placement, names });
     placement.nodes.forEach((node, podIndex) => {
-      if (settled.has(names[podIndex] ?? '')) return;
+      if (settled.has(names[podIndex] ?? '') || gone.has(podIndex)) return;
       used.set(node, (used.get(node) ?? 0) + gpusOfPod(placement, podIndex));
     });
+  }
+
+  /**
+   * Pods of a released gang that hold no ranks and were deleted: none of them is created again. Only gangs with standbys have such pods. Before a pod is
+   * bound or has ended, nothing was deleted.
+   */
+  #goneWithoutRanks(
+    owner: TrainingJob | undefined,
+    gang: {
+      readonly attempt: Attempt | undefined;
+      readonly placement: PlacementSpec;
+      readonly names: readonly string[];
+    },
+  ): ReadonlySet<number> {
+    const { attempt, placement, names } = gang;
+    if (owner === undefined || attempt?.stage !== 'Released' || attempt.standbys === undefined) return NO_INDICES;
+    const seated = seatedPlacement(placement, attempt);
+    const isGone = (podIndex: number): boolean =>
+      !hasRanks(seated, podIndex) && this.#view.hasPod?.(owner, names[podIndex] ?? '') === false;
+    return new Set([...placement.nodes.keys()].filter((podIndex) => isGone(podIndex)));
   }
 
   /** Drops what is reserved for a job that is gone, and what was created for an attempt that is over. */
@@ -147,6 +170,7 @@ export class Reservations {
 }
 
 const NONE: ReadonlySet<string> = new Set();
+const NO_INDICES: ReadonlySet<number> = new Set();
 
 /** A placement never changes, one of a large gang is long, and it is read whenever used GPUs are counted while its pods start. */
 const knownNames = new WeakMap<PlacementSpec, { readonly recorded: string | undefined; readonly names: string[] }>();

@@ -290,6 +290,7 @@ export class SimulatedCluster {
       placements: () => this.#placements,
       settledPods: () =>
         new Set(this.pods.all.flatMap((pod) => (pod.nodeName === undefined && pod.phase !== 'Failed' ? [] : pod.name))),
+      hasPod: (_job, podName) => this.pods.all.some(({ name }) => name === podName),
     };
   }
 
