@@ -304,6 +304,8 @@ class Attempt(TypedDict):
     """GPUs that these standbys request. Absent: none."""
     replacements: NotRequired[list[PodReplacement]]
     """Pods that lost their ranks to standbys, oldest first. Such a pod is out for good: its reports and saves are rejected. Absent: none."""
+    lostStandbys: NotRequired[list[AttemptLostStandbysItem]]
+    """Standbys that ended, were deleted or are gone before they took a place, oldest first. They take none any more. Absent: none."""
     startedAt: str
     """When the attempt was recorded, before its first pod."""
     releasedAt: NotRequired[str]
@@ -385,6 +387,13 @@ class AttemptHeldByFencedItem(TypedDict):
     """From this time on."""
     gpus: int
     """GPUs that are held."""
+
+
+class AttemptLostStandbysItem(TypedDict):
+    podIndex: int
+    """Index of the standby."""
+    at: str
+    """When it was recorded."""
 
 
 class AttemptPace(TypedDict):

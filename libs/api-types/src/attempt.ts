@@ -233,6 +233,18 @@ export const Attempt = z
       .describe(
         'Pods that lost their ranks to standbys, oldest first. Such a pod is out for good: its reports and saves are rejected. Absent: none.',
       ),
+    lostStandbys: z
+      .array(
+        z.object({
+          podIndex: counter.describe('Index of the standby.'),
+          at: timestamp.describe('When it was recorded.'),
+        }),
+      )
+      .max(MAX_STANDBYS)
+      .optional()
+      .describe(
+        'Standbys that ended, were deleted or are gone before they took a place, oldest first. They take none any more. Absent: none.',
+      ),
     startedAt: timestamp.describe('When the attempt was recorded, before its first pod.'),
     releasedAt: timestamp.optional().describe('When every pod existed and the gates were lifted.'),
     runningAt: timestamp

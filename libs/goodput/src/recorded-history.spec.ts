@@ -219,7 +219,7 @@ describe('what was recorded of a job', () => {
         ({ incarnation, endedAt: at(50 + incarnation * 10), reason: 'NodeLost', charged: false }) as const,
     );
   const seat = { podIndex: 1, standby: 2, incarnation: 2 };
-  it.each<[string, Pick<Attempt, 'replacements' | 'incarnations'>, number]>([
+  it.each<[string, Pick<Attempt, 'replacements' | 'incarnations' | 'lostStandbys'>, number]>([
     ['when the replacement says', { replacements: [{ ...seat, at: at(61) }], incarnations: restarts(1) }, 61],
     [
       'also after its incarnation was dropped',
@@ -236,6 +236,7 @@ describe('what was recorded of a job', () => {
       { replacements: [{ ...seat, incarnation: 4 }], incarnations: restarts(2, 3) },
       80,
     ],
+    ['when it is lost', { lostStandbys: [{ podIndex: 2, at: at(50) }] }, 50],
     ['at once if no end is known', { replacements: [seat], incarnations: [] }, 10],
   ])('a standby ends to wait %s', (_sentence, recorded, toSecond) => {
     const attempt = { ...failed, incarnation: 5, standbys: 1, standbyGpus: 2, ...recorded };

@@ -130,13 +130,14 @@ function heldBeyondOf({ heldByFenced = [] }: Attempt): readonly HeldBeyondEnd[] 
 }
 
 /**
- * Standbys that took no place until the end, and those that took one. An earlier release did not record when: it was the end of the run before, and
+ * Standbys that waited until the end, that were lost before, and that took a place. An earlier release did not record when: it was the end of the run before, and
  * if status does not keep that run any more, at the latest the end of the first one that it keeps.
  */
 function standbysOf({
   standbys = 0,
   standbyGpus = 0,
   replacements = [],
+  lostStandbys = [],
   incarnations = [],
   startedAt,
 }: Attempt): readonly HeldByStandbys[] {
@@ -149,12 +150,13 @@ function standbysOf({
     }),
   );
   const [firstEndMs = momentOf(startedAt)] = endedAt.values();
-  const left = Math.max(0, standbys - replacements.length);
+  const left = Math.max(0, standbys - replacements.length - lostStandbys.length);
   return [
     ...replacements.map(({ at, incarnation }) => ({
       gpus,
       toMs: momentOf(at) ?? endedAt.get(incarnation - 1) ?? firstEndMs,
     })),
+    ...lostStandbys.map(({ at }) => ({ gpus, toMs: momentOf(at) ?? momentOf(startedAt) })),
     ...(left === 0 ? [] : [{ gpus: gpus * left, toMs: undefined }]),
   ];
 }

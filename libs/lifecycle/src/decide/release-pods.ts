@@ -39,7 +39,8 @@ export function releasePods({ record, facts }: Situation): readonly Action[] {
 export function endedStandbys(record: JobRecord, facts: Facts): readonly ObservedPod[] {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Released') return [];
-  return standbysOf(facts, attempt).filter(
+  // One that is recorded as lost is released too.
+  return standbysOf(facts, { ...attempt, lostStandbys: [] }).filter(
     (pod) => pod.held && pod.deletionTimestamp !== undefined && !isLive(facts, pod),
   );
 }

@@ -17,7 +17,8 @@ import { acceptedDraft } from './accepted-condition.ts';
 import { changedFabricDraft, nodesRequestedDraft, isReasonStillValid } from './fabric-conditions.ts';
 import { standingClaim } from '../observation/claims.ts';
 import { type Facts, placementSpecOf } from '../observation/facts.ts';
-import { podsOf } from '../observation/gang.ts';
+import { podsOf, standbysOf } from '../observation/gang.ts';
+import { isDoomed } from '../observation/incarnation.ts';
 import { describePulls } from '../observation/image-pulls.ts';
 import { silentPod, warningOf } from '../observation/silent-pods.ts';
 import type { RefusedCallKind } from '../observation/refused-calls.ts';
@@ -492,11 +493,14 @@ function gangSize(attempt: Attempt, facts: Facts): string {
   return `${gpuWords} of ${nodes} node${nodes === 1 ? '' : 's'}, ${layout}${network}${describeStandbys(attempt, facts)}`;
 }
 
-/** `; 1 of 2 standbys`: those of the attempt that took no place yet, of those that the job asks for. */
-function describeStandbys({ standbys = 0, replacements = [] }: Attempt, { spec }: Facts): string {
-  const { standby = 0 } = spec ?? {};
+/** `; 1 of 2 standbys`: those of the attempt that may still take a place, of those that the job asks for. */
+function describeStandbys(attempt: Attempt, facts: Facts): string {
+  const { standby = 0 } = facts.spec ?? {};
   if (standby === 0) return '';
-  const left = Math.max(0, standbys - replacements.length);
+  const { stage, standbys = 0 } = attempt;
+  // Their pods are created with the others of the gang.
+  const left =
+    stage === 'Creating' ? standbys : standbysOf(facts, attempt).filter((pod) => !isDoomed(facts, pod)).length;
   return `; ${left} of ${standby} standby${standby === 1 ? '' : 's'}`;
 }
 

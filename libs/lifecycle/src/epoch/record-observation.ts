@@ -26,6 +26,7 @@ import { recordMakesRoom } from './make-room.ts';
 import { recordEviction } from './record-eviction.ts';
 import { recordClaim } from './record-claim.ts';
 import { recordHeldGpus } from './record-held-gpus.ts';
+import { recordLostStandbys } from './record-lost-standbys.ts';
 import { recordMaxRuntime } from './record-max-runtime.ts';
 import { recordMemorySave } from './record-memory-save.ts';
 import { recordMove } from './record-move.ts';
@@ -60,6 +61,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordPreflight,
   recordTrained,
   recordRunning,
+  recordLostStandbys,
   recordPassedSaves,
   recordProgress,
   recordMarks,

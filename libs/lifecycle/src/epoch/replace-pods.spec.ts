@@ -1,3 +1,4 @@
+// A little over 400 lines: one table of who holds ranks after a loss, and who does not.
 import { type Attempt, NODE_LABELS, type PodReplacement, type TerminationCause } from '@coxswain/api-types';
 import { placementSha256 } from '@coxswain/scheduling';
 import { decide } from '../decide/decide.ts';
@@ -259,10 +260,21 @@ describe('the loss of a standby', () => {
     ],
     ['that somebody deleted', { pods: [first, second, fourth], observed: { nodeStates: new Map() } }],
     ['that never got a node', { pods: [first, second, unbound, fourth], observed: { nodeStates: new Map() } }],
-  ])('%s, ends nothing', (_sentence, about) => {
+  ])('%s, ends nothing', (sentence, about) => {
     const seen = lost(about);
-    expect(settled(seen).actions).toEqual([]);
-    expect(lastOf(seen)).toEqual(seen.job.status?.attempts?.at(-1));
+    const { actions, status } = settled(seen);
+    expect(actions).toEqual([]);
+    const { lostStandbys, ...rest } = status.attempts?.at(-1) ?? {};
+    expect(rest).toEqual(seen.job.status?.attempts?.at(-1));
+    // A pod that starts may still wait. A node may come back, and does not count meanwhile.
+    const isOut = sentence === 'that failed' || sentence === 'that somebody deleted';
+    expect(lostStandbys).toEqual(isOut ? [{ podIndex: 2, at: NOW.toISOString() }] : undefined);
+    expect(status.summary).toContain(sentence === 'that never got a node' ? '; 2 of 2 standbys' : '; 1 of 2 standbys');
+  });
+
+  it('that is recorded, is for good: the pod takes no place', () => {
+    const attempt = { lostStandbys: [{ podIndex: 2, at: RAN }] };
+    expect(lastOf(lost({ attempt }))).toMatchObject({ ...attempt, replacements: [{ ...REPLACED, standby: 3 }] });
   });
 
   it('that has taken a place, is answered by the next one', () => {

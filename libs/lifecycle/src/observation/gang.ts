@@ -51,10 +51,16 @@ export function podsOf(facts: Facts, epoch: number): readonly ObservedPod[] {
   });
 }
 
-/** The job's observed pods of that attempt that can take the place of another one: they hold no ranks, and never lost any. */
-export function standbysOf(facts: Facts, { epoch, standbys, replacements = [] }: Attempt): readonly ObservedPod[] {
+/** The job's observed pods of that attempt that may take the place of another one: they hold no ranks, never held any, and are not recorded as lost. */
+export function standbysOf(
+  facts: Facts,
+  { epoch, standbys, replacements = [], lostStandbys = [] }: Attempt,
+): readonly ObservedPod[] {
   if (standbys === undefined) return [];
-  const lost = new Set(replacements.map(({ podIndex }) => podIndex));
+  const lost = new Set([
+    ...replacements.flatMap(({ podIndex, standby }) => [podIndex, standby]),
+    ...lostStandbys.map(({ podIndex }) => podIndex),
+  ]);
   const isMember = membership(facts, epoch);
   return allPodsOf(facts, epoch)
     .filter(({ podIndex }) => !isMember(podIndex) && !lost.has(podIndex))
