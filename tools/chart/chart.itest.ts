@@ -120,7 +120,7 @@ describe('the chart', () => {
     const rule = parseAllDocuments(await renderChart({ values })).map((document) => document.toJS() as Rule | null);
     expect(rule.find((one) => one?.kind === 'PrometheusRule')).toMatchObject({
       metadata: { labels: { release: 'mine' } },
-      spec: { groups: [{ rules: [{}, {}, {}, {}, {}, {}, {}, {}] }, { rules: [{}, {}, {}, {}, {}, {}, {}, {}] }] },
+      spec: { groups: [8, 10].map((alerts) => ({ rules: Array.from({ length: alerts }, () => ({})) })) },
     });
   });
 

@@ -14,6 +14,8 @@ export const DATABASE_FUNCTIONS = {
   record_service_account: { caller: 'runtime' },
   /** Queues what a request has written, for a sender that the request does not know. */
   queue_audit_entries: { caller: 'trigger' },
+  /** Marks what retention removed before it was sent. */
+  drop_audit_entries: { caller: 'trigger' },
 } as const satisfies Readonly<Record<string, { readonly caller: 'runtime' | 'system' | 'trigger' }>>;
 /** Name of a function in the database with the rights of its owner. */
 export type DatabaseFunction = keyof typeof DATABASE_FUNCTIONS;
