@@ -88,7 +88,8 @@ describe('a real GPT', () => {
     const job = await submit(project, 'disturbed', {
       ...rest,
       resources: { ...resources, memoryPerGpu: '2Gi' },
-      ...(checkpoint === undefined ? {} : { checkpoint: { ...checkpoint, memory } }),
+      // The first one comes soon, so that enough steps are left after the restart for the operator to hear of them.
+      ...(checkpoint === undefined ? {} : { checkpoint: { ...checkpoint, everySteps: 2, memory } }),
     });
     const running = await jobIn(project, job.id, ['Running'], {
       deadlineMs,
@@ -102,7 +103,7 @@ describe('a real GPT', () => {
       { epoch: 1, outcome: 'Succeeded', incarnation: 2, incarnations: [{ reason: 'EngineFailed', charged: true }] },
     ]);
     const [{ resumedFrom, memorySave, incarnations = [] } = {}] = done.attempts;
-    expect(resumedFrom?.step).toBeGreaterThanOrEqual(10);
+    expect(resumedFrom?.step).toBeGreaterThanOrEqual(2);
     // A rank may be killed between a step and its save in memory.
     const begun = memorySave?.step ?? resumedFrom?.step ?? NaN;
     expect((incarnations[0]?.lastStep ?? NaN) - begun).toBeLessThanOrEqual(1);

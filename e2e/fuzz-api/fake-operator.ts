@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { type JobStacks, STACKS_PATH } from '@coxswain/api-types';
+import { type JobStacks, OBSERVED_JOBS_PATH, type ObservedJobs, STACKS_PATH } from '@coxswain/api-types';
 import { createAuthority } from '@coxswain/local-cluster';
 
 /** Where the API reaches the operator, and with which files. */
@@ -27,6 +27,11 @@ export async function startFakeOperator(directory: string, frameOf: (jobUid: str
     answer.setHeader('content-type', 'application/json');
     if (request.method === 'POST' && target.pathname === STACKS_PATH) {
       answer.end(JSON.stringify(stacksWith(frameOf(target.searchParams.get('jobUid') ?? ''))));
+      return;
+    }
+    if (target.pathname === OBSERVED_JOBS_PATH) {
+      const none: ObservedJobs = { jobs: [], leftOut: 0 };
+      answer.end(JSON.stringify(none));
       return;
     }
     // The stream of series stays open and empty.

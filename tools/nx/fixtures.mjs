@@ -10,6 +10,7 @@ export const FIXTURES = {
     'docs/tasks/adopt-a-checkpoint.md',
   ],
   'apps/cli': ['examples/**/*', 'docs/tasks/import-a-job.md'],
+  'apps/launcher': ['charts/coxswain/templates/observe.yaml'],
   'dev/local-node': ['examples/fabrics/**/*'],
   'apps/operator': ['examples/runtimes/**/*'],
   'dev/local-cluster': ['charts/coxswain/definitions/**/*', 'engines/**/*', 'examples/fabrics/**/*', 'tools/go/**/*'],
