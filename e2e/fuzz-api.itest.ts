@@ -5,7 +5,7 @@ import { type FuzzWorld, startFuzzWorld } from './fuzz-api/world.ts';
 import { Dice } from './support/random.ts';
 
 /** Each operation of REST and GraphQL is asked about six times. */
-const REQUESTS = 1_200;
+const REQUESTS = 1_000;
 const SEED = 1;
 /** The campaign asks for these: streams go on, and a plan takes as long as hundreds of other requests. */
 const LEFT_TO_THE_CAMPAIGN =

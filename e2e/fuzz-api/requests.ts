@@ -53,8 +53,8 @@ export function operationsOf(document: unknown): readonly Operation[] {
         method: method.toUpperCase(),
         template,
         isPublic: stated.security.length === 0,
-        // What is answered as text about a job goes on for as long as the job does.
-        isStream: template.startsWith('/v1/') && types.some((type) => type.startsWith('text/')),
+        // What is answered as text about a job goes on for as long as the job does; a table ends.
+        isStream: template.startsWith('/v1/') && types.some((type) => type.startsWith('text/') && type !== 'text/csv'),
         roles: stated.security.flatMap(({ token }) => token ?? []),
         parameters: stated.parameters ?? [],
         body:
