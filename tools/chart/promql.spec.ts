@@ -66,7 +66,7 @@ const metrics = new Map(
 );
 
 it('there are alerts and panels to read', () => {
-  expect([alerts.length, panels.length]).toEqual([17, expect.any(Number)]);
+  expect([alerts.length, panels.length]).toEqual([18, expect.any(Number)]);
   expect(panels.length).toBeGreaterThan(10);
 });
 
