@@ -1,6 +1,7 @@
 export { jobPlanning, isRefusalOf } from './job-plan-question.ts';
 export type { JobPlanAnswer, JobPlanQuestion } from './job-plan-question.ts';
 export { MeasuredGpus } from './measured-gpus.ts';
+export { NamedPrices } from './named-prices.ts';
 export { planJob } from './plan-job.ts';
 export type { PlanJobOptions } from './plan-job.ts';
 export { layoutTraffic } from './layout-traffic.ts';

@@ -1,5 +1,6 @@
 import type { JobGoodput } from '@coxswain/api-types';
 import { aJob } from '@coxswain/api-types/testing';
+import { aLayout } from '@coxswain/layout/testing';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,11 +21,18 @@ afterEach(() => rmSync(directory, { recursive: true }));
 
 function costs(
   options: string,
-  { prices = 'currency: USD\nperGpuHour: { default: 2 }\n', months = MONTHS } = {},
+  {
+    prices = 'currency: USD\nperGpuHour: { default: 2 }\n',
+    months = MONTHS,
+    gpuType,
+  }: { readonly prices?: string; readonly months?: JobGoodput['months']; readonly gpuType?: string } = {},
 ): Promise<Outcome> {
   const file = join(directory, 'prices.yaml');
   writeFileSync(file, prices);
-  const job = { ...aJob(), createdAt: '2025-12-01T00:00:00Z' };
+  const createdAt = '2025-12-01T00:00:00Z';
+  const made = { chosenBy: 'Planner', gpus: 2, fabric: '8 GPUs', plannerVersion: '1', plannedAt: createdAt } as const;
+  const plan = gpuType === undefined ? {} : { plan: { ...made, layout: aLayout(), gpuType } };
+  const job = { ...aJob(), createdAt, ...plan };
   const goodput: JobGoodput = {
     asOf: '2026-01-09T12:00:00Z',
     ...{ gpuSeconds: 0, goodput: null, shares: [], heldSeconds: 0, waitingSeconds: 0, suspendedSeconds: 0 },
@@ -46,6 +54,12 @@ describe('coxswain costs', () => {
     expect(out).toMatch(
       /^JOB +GPU +GPU HOURS +PRODUCTIVE +USD\ntiny-gpt +\S+ +20\.0 +50\.0 % +40\.00\nIn all: 40\.00 USD$/,
     );
+  });
+
+  it('takes short names of GPUs, as the price list of the administrator does', async () => {
+    const prices = 'currency: USD\nperGpuHour: { h100: 3, default: 2 }\n';
+    const { out } = await costs('', { prices, gpuType: 'h100-sxm5-80gb' });
+    expect(out).toMatch(/In all: 60\.00 USD$/);
   });
 
   it('names GPUs without a price', async () => {
@@ -91,6 +105,12 @@ describe('coxswain costs', () => {
       '',
       'perGpuHour: { h100: -1 }\n',
       /is no list of prices:\n {2}currency: is required\n {2}perGpuHour.h100: is -1; it must be at least 0$/,
+    ],
+    [
+      'a GPU that the planner does not know',
+      '',
+      'currency: USD\nperGpuHour: { h10: 1, default: 2 }\n',
+      /is no list of prices:\n {2}perGpuHour\.h10: .*"h10" is not known; nearest: h100/,
     ],
   ])('rejects %s', async (_sentence, options, prices, words) => {
     const { code, err } = await costs(options, { prices });

@@ -1,5 +1,6 @@
-import { type CostList, type CostRow, PriceList } from '@coxswain/api-types';
+import type { CostList, CostRow, PriceList } from '@coxswain/api-types';
 import { costCsv, costRows, type HeldJob, heldInMonth, monthOf, type Period } from '@coxswain/goodput';
+import { NamedPrices } from '@coxswain/job-planning';
 import { brokenSchemaRule } from '@coxswain/layout';
 import { type Command, InvalidArgumentError } from 'commander';
 import { CliError } from '../cli-error.ts';
@@ -60,7 +61,7 @@ async function costsOf(session: Session, month: string, file: string | undefined
 }
 
 function readPrices(path: string): PriceList {
-  const read = PriceList.safeParse(readDocument(path), { reportInput: true });
+  const read = NamedPrices.safeParse(readDocument(path), { reportInput: true });
   if (read.success) return read.data;
   const problems = read.error.issues.map(
     (issue) => `  ${issue.path.join('.') || 'the file'}: ${brokenSchemaRule(issue)}`,
