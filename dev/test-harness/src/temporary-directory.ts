@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const directories = new Set<string>();
 
-/** A new directory that is removed when this process exits, for files that nobody needs after it. */
+/** A new directory that is removed when this process exits, for files that are not needed after it. */
 export function temporaryDirectory(name: string): string {
   if (directories.size === 0) process.once('exit', removeAll);
   const directory = mkdtempSync(join(tmpdir(), `coxswain-${name}-`));

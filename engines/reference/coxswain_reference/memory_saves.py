@@ -71,7 +71,7 @@ class MemorySaves:
             problem = f'rank {rank} cannot begin from save {name} in memory: {error}'
         everyones: list[tuple[str | None, str | None]] = [(None, None)] * dist.get_world_size(group)
         dist.all_gather_object(everyones, (name, problem), group=group)
-        problems = [told for _, told in everyones if told is not None]
+        problems = [problem for _, problem in everyones if problem is not None]
         if found is not None and not problems and len({given for given, _ in everyones}) == 1:
             progress, memory = found
             with memory:

@@ -39,7 +39,7 @@ def saves(folder: Path) -> list[list[str]]:
 
 @pytest.fixture(scope='module')
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a gang has left in memory, of which a rank was killed."""
+    """What a gang with a killed rank has left in memory."""
     folder = tmp_path_factory.mktemp('killed')
     fault = json.dumps({'rank': 3, 'step': KILLED_AT, 'kind': 'sigkill'})
     environment = memory(folder / 'memory', INCARNATION=1) | {'ENGINE_FAULT': fault}
@@ -162,9 +162,9 @@ def test_training_goes_on_without_a_save_and_is_told_why_once(
     memory_saves = saving(tmp_path / folder, most_bytes=most_bytes)
     for step in (1, 2, 3):
         memory_saves.save(state(), Progress(step, step, 1))
-    told = capsys.readouterr().err
-    assert told.count('cannot be saved in memory, and training goes on') == 1
-    assert complaint in told
+    printed = capsys.readouterr().err
+    assert printed.count('cannot be saved in memory, and training goes on') == 1
+    assert complaint in printed
 
 
 def test_a_full_memory_leaves_the_save_before_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

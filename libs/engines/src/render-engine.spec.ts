@@ -294,7 +294,7 @@ describe('saves in memory', () => {
     });
   });
 
-  it('are told the reference engine by the launcher, and by no argument', () => {
+  it('reach the reference engine by the launcher, and by no argument', () => {
     const { memory: _, ...without } = checkpoint;
     const engine = { name: 'reference', image: 'engine' } as const;
     expect(renderEngine(aJobSpec({ engine, checkpoint, resources }))).toEqual(

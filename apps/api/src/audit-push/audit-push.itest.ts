@@ -220,7 +220,7 @@ describe('a server of syslog for the audit', () => {
     await test?.close();
   });
 
-  /** Two, of which one has the lock. */
+  /** Two replicas; one has the lock. */
   function startReplicas(): void {
     metrics = [createMetrics(), createMetrics()];
     const receiver: AuditReceiver = { form: 'syslog', host: '127.0.0.1', port: syslog.port, tls: { ca } };

@@ -21,7 +21,7 @@ const read = (url: string, files: Readonly<Record<string, string>> = {}) => {
 
 describe('the receiver of the audit', () => {
   it.each<[string, string, Readonly<Record<string, string>>, unknown]>([
-    ['is nobody without a URL', '', {}, undefined],
+    ['is absent without a URL', '', {}, undefined],
     ['is a webhook', WEBHOOK, { 'signing-secret': SECRET }, { form: 'webhook', url: WEBHOOK, secret: SECRET, tls: {} }],
     [
       'has a header and an authority of its own',
@@ -42,7 +42,7 @@ describe('the receiver of the audit', () => {
     ['a path of syslog', 'syslog+tls://siem/x', {}, [/a host and a port alone/]],
     ['a secret of syslog', 'syslog+tls://siem', { 'signing-secret': SECRET }, [/has no signature/]],
     [
-      'several faults, each of which is named',
+      'several faults, and names each',
       'https://root:hunter2@siem',
       { 'signing-secret': 'hunter2', authorization: 'a\nb', 'ca.crt': 'hunter2', 'tls.key': PEM },
       [

@@ -7,10 +7,10 @@ const month = z
   .optional()
   .describe('In UTC, such as 2030-01. Absent: this month so far.');
 
-/** Of which month the rows are, and which page of them. */
+/** The month of the rows, and their page. */
 export const CostQuery = z.strictObject({ month, ...pageQuery });
 export type CostQuery = z.infer<typeof CostQuery>;
 
-/** Of which month the file is. */
+/** The month of the file. */
 export const CostFileQuery = z.strictObject({ month });
 export type CostFileQuery = z.infer<typeof CostFileQuery>;

@@ -142,7 +142,7 @@ export class CostsService {
     });
   }
 
-  /** One job after the other, each in a turn of its own: a month of a large project holds up nobody. */
+  /** One job after the other, each in a turn of its own: other requests go on during a month of a large project. */
   async #rowsOf(
     principal: Principal,
     project: string,

@@ -22,13 +22,13 @@ function aPod(files: readonly string[]): { readonly saves: MemorySavesOfPod; rea
 
 describe('saves in the memory of a pod', () => {
   it.each([
-    ['of which all ranks have two', ['rank-2/1-50', 'rank-2/1-60', 'rank-3/1-50', 'rank-3/1-60'], [60, 50]],
+    ['whose ranks all have two', ['rank-2/1-50', 'rank-2/1-60', 'rank-3/1-50', 'rank-3/1-60'], [60, 50]],
     [
-      'of which a rank was killed while it saved',
+      'with a rank that was killed while it saved',
       ['rank-2/1-60', 'rank-2/1-50', 'rank-3/1-50', 'rank-3/partial'],
       [50],
     ],
-    ['of which a rank has none', ['rank-2/1-60', 'rank-4/1-60'], []],
+    ['with a rank that has none', ['rank-2/1-60', 'rank-4/1-60'], []],
     ['that were never written', [], []],
     ['with other files', ['rank-2/1-60', 'rank-3/1-60', 'rank-2/x', 'rank-3/x', 'rank-2/1-60.tmp'], [60]],
   ])('%s are reported', (_sentence, files, want) => {

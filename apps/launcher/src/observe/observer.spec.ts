@@ -113,7 +113,7 @@ describe('an observer', () => {
     expect(observer.isHasty).toBe(true);
   });
 
-  it('keeps the newest 64 steps that nobody received', async () => {
+  it('keeps the newest 64 steps that were not received', async () => {
     const { say, line } = await hook();
     await line();
     reply = undefined;

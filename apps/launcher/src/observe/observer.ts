@@ -15,7 +15,7 @@ export interface ObserverOptions {
   readonly pid: number;
   readonly socketPath: string;
   readonly bootId: string;
-  /** Undefined: nobody answered. Must not reject. */
+  /** Undefined: no answer came. Must not reject. */
   readonly send: (report: ObserverReport) => Promise<ObserverReply | undefined>;
 }
 
@@ -111,7 +111,7 @@ export class Observer {
     }
   }
 
-  /** Of a report that nobody received, for the next one. Newer steps replace older ones. */
+  /** Of a report that was not received, for the next one. Newer steps replace older ones. */
   #keep(steps: ReadonlyMap<number, StepReport>, answer: PodStacks | undefined): void {
     this.#answer ??= answer;
     this.#steps = new Map([...steps, ...this.#steps].slice(-MOST_STEPS));

@@ -152,7 +152,7 @@ time.sleep(1.5) if rank == 1 else until('end')`;
     const act = `
 until('pid.0', 'pid.1')
 if rank == 0:
-    # torchrun has seen the end of the other one: nobody else takes it from the table of processes.
+    # Only torchrun removes the other rank from the table of processes, when it has seen its end.
     while os.path.exists('/proc/' + pathlib.Path('pid.1').read_text()): time.sleep(0.02)
     time.sleep(0.6); sys.exit(4)`;
     const launcher = await launchPod(operator, act, {});

@@ -1,4 +1,4 @@
-/** What is known of one observed job, and how it is told. */
+/** What is known of one observed job, and what the answer says of it. */
 import { formatRanks, type ObservedJob, type ObserverReport } from '@coxswain/api-types';
 import type { Verdict } from '@coxswain/health';
 import type { StandingReport } from './health-reports.ts';

@@ -24,7 +24,7 @@ function aPod(index: number, more: Partial<ObservedPod> = {}): ObservedPod {
 }
 
 /** What a rank of a pod does. */
-interface Told {
+interface RankState {
   readonly step?: number | null;
   readonly state?: 'running' | 'stopped';
   readonly alive?: boolean;
@@ -74,9 +74,20 @@ class Setup {
     });
   }
 
-  report(index: number, told: Told = {}, more: Partial<ObserverReport> = {}): ReturnType<ObservedJobs['receive']> {
-    const { rank = index, step = 1, alive = true, process = 100, boot = `boot-${index}`, state = 'running' } = told;
-    const { enqueued = step ?? 0, done = enqueued, ageMs = 10 } = told;
+  report(
+    index: number,
+    rankState: RankState = {},
+    more: Partial<ObserverReport> = {},
+  ): ReturnType<ObservedJobs['receive']> {
+    const {
+      rank = index,
+      step = 1,
+      alive = true,
+      process = 100,
+      boot = `boot-${index}`,
+      state = 'running',
+    } = rankState;
+    const { enqueued = step ?? 0, done = enqueued, ageMs = 10 } = rankState;
     this.#cpuMs += 500;
     const group = {
       group: '1',
@@ -222,7 +233,7 @@ describe('an observed job', () => {
     expect(setup.job).toMatchObject({ attempt: 1, step: 10 });
   });
 
-  it('of which two pods claim one rank says so, and neither takes the run of the other', async () => {
+  it('whose two pods claim one rank says so, and neither takes the run of the other', async () => {
     const { setup } = await trained();
     setup.jobs.replacePods([aPod(0), aPod(1), aPod(2)]);
     setup.report(2, { rank: 0, step: 900 });
@@ -275,7 +286,7 @@ describe('an observed job', () => {
       { phase: 'Ended', gpus: 0, pods: [{ exitCodes: [7] }] },
       undefined,
     ],
-  ])('that %s is told as such', (_sentence, act, want, unknown) => {
+  ])('that %s is shown as such', (_sentence, act, want, unknown) => {
     const setup = new Setup();
     act(setup);
     expect(setup.job).toMatchObject(want);

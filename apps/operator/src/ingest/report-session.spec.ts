@@ -491,7 +491,7 @@ describe('a report session', () => {
   it('tells which saves in memory the ranks of a pod have left, when all are gone', async () => {
     const memorySaves = [{ incarnation: 1, step: 7 }];
     const sent: unknown[] = [];
-    const setup = aSetup({ recordLauncher: ({ state, memorySaves: told }) => void sent.push([state, told]) });
+    const setup = aSetup({ recordLauncher: ({ state, memorySaves }) => void sent.push([state, memorySaves]) });
     await setup.receive({ kind: 'hello', state: 'running', incarnation: 1 });
     await setup.receive({ kind: 'reaped', state: 'reaped', incarnation: 1, memorySaves });
     expect(sent).toEqual([

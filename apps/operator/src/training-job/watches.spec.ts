@@ -70,12 +70,12 @@ describe('a gang of a thousand pods', () => {
       [0, 1],
     ],
     [
-      'of which the last one runs is looked at within 200 ms',
+      'whose last pod begins to run is looked at within 200 ms',
       ({ script, runs }) => eachOf(1_000, (index) => script.pod(`runs-${index}`, { job: runs, runs: true })),
       [1, 1],
     ],
     [
-      'beside which two others start and of which one more runs is not looked at a second after the last look',
+      'that has one more running pod, while two others start, is not looked at a second after the last look',
       ({ script, runs }) => {
         const other = script.job('other');
         eachOf(2_000, (index) => script.pod(`other-${index}`, { job: other, nodeName: 'node-b' }));
@@ -84,7 +84,7 @@ describe('a gang of a thousand pods', () => {
       [0, 0],
     ],
     [
-      'beside which another one has no nodes and of which one more runs is looked at a second after the last look',
+      'that has one more running pod, while another one has no nodes, is looked at a second after the last look',
       ({ script, runs }) => {
         const other = script.job('other');
         eachOf(2_000, (index) => script.pod(`other-${index}`, { job: other }));

@@ -41,7 +41,7 @@ const LOST_PEER: TerminationCause = {
   unreportedCheckpoints: [],
 };
 
-/** node-b is gone, as the API server says, unless told otherwise. */
+/** Node-b is gone, as the API server says, unless `about` says otherwise. */
 function lost(
   about: {
     readonly attempt?: Partial<Attempt>;

@@ -79,7 +79,7 @@ export class SimulatedCluster {
     return placement?.nodes.filter((_node, podIndex) => hasRanks(placement, podIndex)) ?? [];
   }
 
-  /** Whether the newest ranks run in pods of which some were standbys of their attempt. */
+  /** Whether some of the newest ranks run in pods that were standbys of their attempt. */
   get standbysTaken(): number {
     return this.attempt?.replacements?.length ?? 0;
   }
