@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+import torch.distributed as dist
 from coxswain_measure.device import DeviceFacts
 from coxswain_measure.experts import Experts
 from coxswain_measure.float8 import Float8Linear
@@ -36,6 +38,14 @@ from coxswain_measure.training import Measured, MixedState, measure, times_betwe
 
 CPU = torch.device('cpu')
 A_GPU = DeviceFacts('NVIDIA H100', '2.11.0', '13.0', '580', 'flash', 132, 0, 'a host', {})
+
+
+@pytest.fixture(scope='module', autouse=True)
+def _leaves_no_group() -> Iterator[None]:
+    """The program lives for one measurement and lets its process group end with it. Other tests of this process make their own."""
+    yield
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 def test_no_two_rows_have_one_name() -> None:
