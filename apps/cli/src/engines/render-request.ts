@@ -2,11 +2,11 @@
 import { ENGINE_RELEASES, PlacementSpec, RenderingRequest, ranksOfPod } from '@coxswain/api-types';
 import { isEngineName, knownRelease, meshFields, modelFields } from '@coxswain/engines';
 import { engineNamed, type LayoutEngine, type ModelShape } from '@coxswain/layout';
-import { z } from 'zod';
 import { CliError } from '../cli-error.ts';
 import { withEngineFile } from '../files/engine-file.ts';
 import { readJobFile } from '../job-files/job-file.ts';
 import { readLayoutDocument } from '../plan/layout-file.ts';
+import { problemsIn } from '../output/problems-in.ts';
 import { plannedModel } from '../plan/planned-model.ts';
 import { readDocument } from '../files/read-document.ts';
 
@@ -53,9 +53,10 @@ export function readRendering(options: RenderOptions): ReadRendering {
   if (fields.layout === undefined)
     throw new CliError(`${options.job ?? 'The job'} lets the planner choose its layout: give --layout.`);
   const engine = withEngineFile(fields.engine, options.engineFile);
-  const parsed = RenderingRequest.safeParse({ ...fields, engine });
+  const parsed = RenderingRequest.safeParse({ ...fields, engine }, { reportInput: true });
   if (parsed.success) return { request: parsed.data, notes };
-  throw new CliError(`The request cannot be rendered:\n${z.prettifyError(parsed.error)}`);
+  const problems = problemsIn(parsed.error, { schema: RenderingRequest, whole: 'the request' });
+  throw new CliError(`The request cannot be rendered:\n${problems.join('\n')}`);
 }
 
 /** The upper source wins, field by field; a model or an engine of another name replaces the whole one. */
@@ -131,8 +132,11 @@ function sizesOf({ name: _name, ...sizes }: ModelShape): Part<'model'> {
 function fieldsOfPlacement(path: string): Fields {
   const document = readDocument(path);
   const spec = typeof document === 'object' && document !== null && 'spec' in document ? document.spec : document;
-  const parsed = PlacementSpec.safeParse(spec);
-  if (!parsed.success) throw new CliError(`${path} is not a valid Placement:\n${z.prettifyError(parsed.error)}`);
+  const parsed = PlacementSpec.safeParse(spec, { reportInput: true });
+  if (!parsed.success) {
+    const problems = problemsIn(parsed.error, { schema: PlacementSpec, whole: 'the Placement' });
+    throw new CliError(`${path} is not a valid Placement:\n${problems.join('\n')}`);
+  }
   const { layout, microBatchSize, nicClasses } = parsed.data;
   const gpusPerPod = ranksOfPod(parsed.data, 0).length;
   return defined({

@@ -1,11 +1,11 @@
 import { JobCreate, misspeltManifestFields, requestOfManifest } from '@coxswain/api-types';
-import { describeProblem, schemaProblems } from '@coxswain/layout';
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { CliError } from '../cli-error.ts';
 import { fileError } from '../files/file-error.ts';
 import { isPython, PYTHON_INSTEAD } from '../files/kind-of-text.ts';
 import { withEngineFile } from '../files/engine-file.ts';
+import { problemsIn } from '../output/problems-in.ts';
 
 /** What goes before the file. */
 export interface JobOverrides {
@@ -78,10 +78,7 @@ function withSpec(body: Readonly<Record<string, unknown>>, fields: object): { re
 function validJob(asked: unknown, source: string, misspelt: readonly string[] = []): JobCreate {
   const parsed = JobCreate.safeParse(asked, { reportInput: true });
   if (parsed.success && misspelt.length === 0) return parsed.data;
-  const problems = schemaProblems(parsed.error?.issues ?? [], JobCreate).map(
-    (problem) =>
-      `✖ ${describeProblem(problem)}\n  → at ${problem.path.length === 0 ? 'the job' : problem.path.map(String).join('.')}`,
-  );
+  const problems = problemsIn(parsed.error, { schema: JobCreate, whole: 'the job' });
   throw new CliError(`${source} is not a valid job:\n${[...misspelt, ...problems].join('\n')}`);
 }
 

@@ -1,6 +1,5 @@
 /** The job of a gang: pods that are all alike, each with a program that is started once per GPU. */
 import { JobCreate, ObjectName, plainSecrets } from '@coxswain/api-types';
-import { z } from 'zod';
 import { isRendezvous, readVariables } from './environment.ts';
 import { ImportError } from './import-error.ts';
 import { IMAGE_TO_NAME } from './imported-job.ts';
@@ -16,6 +15,7 @@ import type { ShellWord } from './shell-words.ts';
 import type { Source } from './source.ts';
 import { readVolumes, withMovedPaths } from './volumes.ts';
 import type { WrittenJob } from './written-job.ts';
+import { problemsIn } from '../output/problems-in.ts';
 
 /** Options that override the file. */
 export interface ImportOptions {
@@ -120,9 +120,11 @@ export function gangJob(gang: Gang, options: ImportOptions, report: ImportReport
 }
 
 function validJob(job: WrittenJob): WrittenJob {
-  const parsed = JobCreate.safeParse(job);
+  const parsed = JobCreate.safeParse(job, { reportInput: true });
   if (parsed.success) return job;
-  throw new ImportError(`The file contains values that a job does not allow:\n${z.prettifyError(parsed.error)}`);
+  throw new ImportError(
+    `The file contains values that a job does not allow:\n${problemsIn(parsed.error, { schema: JobCreate, whole: 'the job' }).join('\n')}`,
+  );
 }
 
 function nameOf(metadata: Source, { name }: ImportOptions, report: ImportReport): string {

@@ -1,0 +1,16 @@
+import { describeProblem, schemaProblems } from '@coxswain/layout';
+import type { z } from 'zod';
+
+/**
+ * What a schema rejects in a document: a paragraph of two lines for each problem, the second with its place. `whole` names the document. Parse with
+ * `reportInput`, so that the values can be shown.
+ */
+export function problemsIn(
+  error: z.ZodError | undefined,
+  { schema, whole }: { readonly schema: z.ZodType; readonly whole: string },
+): readonly string[] {
+  return schemaProblems(error?.issues ?? [], schema).map(
+    (problem) =>
+      `✖ ${describeProblem(problem)}\n  → at ${problem.path.length === 0 ? whole : problem.path.map(String).join('.')}`,
+  );
+}
