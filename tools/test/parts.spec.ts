@@ -28,9 +28,9 @@ describe('what runs side by side', () => {
     ],
     ['what computes keeps its order', [TYPECHECK, LINT, UNIT], [[TYPECHECK, LINT, UNIT]]],
     [
-      'ranks of PyTorch wait for the systems before them',
-      [UNIT, SYSTEM_TESTS, PYTHON],
-      [[UNIT], [SYSTEM_TESTS, PYTHON]],
+      'ranks of PyTorch wait for the control planes before them, not for systems',
+      [UNIT, SYSTEM_TESTS, CLUSTER_TESTS, PYTHON],
+      [[UNIT], [SYSTEM_TESTS], [CLUSTER_TESTS, PYTHON]],
     ],
     ['one part alone is one list', [SYSTEM_TESTS], [[SYSTEM_TESTS]]],
     ['nothing is no list', [], []],

@@ -82,7 +82,7 @@ export const PYTHON: Part = {
   name: 'python',
   needs: ['python'],
   // Ranks wait for each other more than they compute, so these tests and the unit tests share the cores well.
-  lane: 'system',
+  lane: 'cluster',
   files: 'engines/**/test_*.py',
   run: runPython,
 };

@@ -4,7 +4,7 @@ import { chosenFiles, type Part, type PartContext } from './parts.ts';
 import { type Failure, type Tally, withoutFiles } from './results.ts';
 
 /** More files than this fail because of the code, not because the machine was busy. */
-const MOST_FILES_AGAIN = 5;
+const MOST_FILES_AGAIN = 8;
 
 /** The files that run again: all that failed, if they are few and every failure is of a file. */
 export function filesToRunAgain(failures: readonly Failure[]): readonly string[] {
