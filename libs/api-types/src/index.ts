@@ -326,6 +326,7 @@ export {
   type ReferencedKind,
   type ReferenceProblem,
   referencesOf,
+  type ReadReferences,
   type UnusableReference,
 } from './missing-object.ts';
 export { isConsequence, LOST_PEER_PHRASES, lostItsPeer } from './lost-peer.ts';

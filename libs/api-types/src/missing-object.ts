@@ -27,6 +27,13 @@ export interface UnusableReference extends ObjectReference {
   readonly problem: ReferenceProblem;
 }
 
+/** What was read of the objects that a job names. */
+export interface ReadReferences {
+  readonly unusable: readonly UnusableReference[];
+  /** Claims that pods of one node alone can mount at a time: none of their access modes lets more nodes do so. */
+  readonly ofOneNode: readonly ObjectReference[];
+}
+
 /** The objects that a spec and its pod template name. Of an optional one pods need nothing. */
 export function referencesOf(
   spec: Pick<TrainingJobSpec, 'checkpoint' | 'data' | 'initialWeights' | 'scratch'>,

@@ -11,7 +11,7 @@ import {
   type PlacementSpec,
   type TrainingJob,
   type TrainingJobStatus,
-  type UnusableReference,
+  type ReadReferences,
 } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
 import {
@@ -112,7 +112,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     return readPodWarning(this.#client, job.metadata.namespace, pod);
   }
 
-  readReferences(job: TrainingJob, references: readonly ObjectReference[]): Promise<readonly UnusableReference[]> {
+  readReferences(job: TrainingJob, references: readonly ObjectReference[]): Promise<ReadReferences> {
     return readReferences(this.#client, job.metadata.namespace, references);
   }
 

@@ -21,17 +21,36 @@ describe('a claim that a job names', () => {
     ['cannot be read now', failing(503, 'ServiceUnavailable'), undefined],
   ])('%s', async (_what, get, want) => {
     const client = { get } as unknown as Pick<KubeClient, 'get'>;
-    const [unusable] = await readReferences(
-      client,
-      'lab',
-      referencesOf({ checkpoint: { claimName: 'nowhere' } } as never),
-    );
+    const read = await readReferences(client, 'lab', referencesOf({ checkpoint: { claimName: 'nowhere' } } as never));
+    const [unusable] = read.unusable;
     const sentence = unusable === undefined ? undefined : describeUnusable(unusable, 'lab');
     expect(sentence).toBe(
       want === undefined
         ? undefined
         : `PersistentVolumeClaim nowhere (spec.checkpoint.claimName) ${want} in namespace lab. The job starts once pods can use it.`,
     );
+  });
+});
+
+describe('how many nodes mount a claim', () => {
+  it.each<[string, object, 'one' | 'many']>([
+    ['ReadWriteOnce: one', { status: { phase: 'Bound', accessModes: ['ReadWriteOnce'] } }, 'one'],
+    ['ReadWriteOncePod: one', { status: { phase: 'Bound', accessModes: ['ReadWriteOncePod'] } }, 'one'],
+    ['ReadWriteMany: many', { status: { phase: 'Bound', accessModes: ['ReadWriteOnce', 'ReadWriteMany'] } }, 'many'],
+    ['ReadOnlyMany: many', { status: { phase: 'Bound', accessModes: ['ReadOnlyMany'] } }, 'many'],
+    ['unbound, asks for ReadWriteOnce: one', { spec: { accessModes: ['ReadWriteOnce'] }, status: {} }, 'one'],
+    [
+      'asks for less than its volume has: many',
+      { spec: { accessModes: ['ReadWriteOnce'] }, status: { accessModes: ['ReadWriteOnce', 'ReadWriteMany'] } },
+      'many',
+    ],
+    ['says nothing: many', { spec: { accessModes: [] } }, 'many'],
+    ['says nonsense: many', { spec: { accessModes: 'ReadWriteOnce' } }, 'many'],
+  ])('%s', async (_what, about, want) => {
+    const client = { get: claim(about) } as unknown as Pick<KubeClient, 'get'>;
+    const references = referencesOf({ checkpoint: { claimName: 'nowhere' } } as never);
+    const { ofOneNode } = await readReferences(client, 'lab', references);
+    expect(ofOneNode).toEqual(want === 'one' ? references : []);
   });
 });
 

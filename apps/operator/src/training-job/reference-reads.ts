@@ -1,5 +1,5 @@
 /** Do the objects exist that a job's pods need? Read with GET, because claims and ConfigMaps are not watched. */
-import type { ObjectReference, ReferencedKind, ReferenceProblem, UnusableReference } from '@coxswain/api-types';
+import type { ObjectReference, ReadReferences, ReferencedKind, ReferenceProblem } from '@coxswain/api-types';
 import { isNotFound, resourcePath, type KubeClient, type KubeObject } from '@coxswain/kube';
 
 const PLURALS: Readonly<Record<ReferencedKind, string>> = {
@@ -7,33 +7,53 @@ const PLURALS: Readonly<Record<ReferencedKind, string>> = {
   ConfigMap: 'configmaps',
 };
 
-/** The objects that pods cannot use. One that cannot be read counts as usable: its pods will show what is wrong. */
+/** Access modes with which pods of several nodes mount a claim. */
+const OF_MANY_NODES: ReadonlySet<unknown> = new Set(['ReadWriteMany', 'ReadOnlyMany']);
+
+interface ReadObject extends KubeObject {
+  readonly spec?: { readonly accessModes?: unknown };
+  readonly status?: { readonly phase?: unknown; readonly accessModes?: unknown };
+}
+
+interface Finding {
+  readonly problem?: ReferenceProblem;
+  readonly isOfOneNode?: boolean;
+}
+
+/** What pods can do with the objects. One that cannot be read counts as usable, by pods of any node: they will show what is wrong. */
 export async function readReferences(
   client: Pick<KubeClient, 'get'>,
   namespace: string | undefined,
   references: readonly ObjectReference[],
-): Promise<readonly UnusableReference[]> {
-  const read = references.map(async (reference): Promise<readonly UnusableReference[]> => {
-    const problem = await problemOf(client, namespace, reference);
-    return problem === undefined ? [] : [{ ...reference, problem }];
-  });
-  return (await Promise.all(read)).flat();
+): Promise<ReadReferences> {
+  const found = await Promise.all(references.map((reference) => findingOf(client, namespace, reference)));
+  return {
+    unusable: references.flatMap((reference, index) => {
+      const problem = found[index]?.problem;
+      return problem === undefined ? [] : [{ ...reference, problem }];
+    }),
+    ofOneNode: references.filter((_, index) => found[index]?.isOfOneNode === true),
+  };
 }
 
-async function problemOf(
+async function findingOf(
   client: Pick<KubeClient, 'get'>,
   namespace: string | undefined,
   { kind, name }: ObjectReference,
-): Promise<ReferenceProblem | undefined> {
+): Promise<Finding> {
   const place = { name, ...(namespace === undefined ? {} : { namespace }) };
   const path = resourcePath({ group: '', version: 'v1', plural: PLURALS[kind], ...place });
   try {
-    const { metadata, status } = await client.get<KubeObject & { readonly status?: { readonly phase?: unknown } }>(
-      path,
-    );
-    if (metadata.deletionTimestamp !== undefined) return 'deleting';
-    return status?.phase === 'Lost' ? 'lost' : undefined;
+    const { metadata, spec, status } = await client.get<ReadObject>(path);
+    if (metadata.deletionTimestamp !== undefined) return { problem: 'deleting' };
+    if (status?.phase === 'Lost') return { problem: 'lost' };
+    // Those of the bound volume decide; a claim that waits for its first pod has those that it asks for.
+    return { isOfOneNode: kind === 'PersistentVolumeClaim' && isOfOneNode(status?.accessModes ?? spec?.accessModes) };
   } catch (error) {
-    return isNotFound(error) ? 'missing' : undefined;
+    return isNotFound(error) ? { problem: 'missing' } : {};
   }
+}
+
+function isOfOneNode(accessModes: unknown): boolean {
+  return Array.isArray(accessModes) && accessModes.length > 0 && !accessModes.some((mode) => OF_MANY_NODES.has(mode));
 }

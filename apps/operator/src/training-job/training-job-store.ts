@@ -8,7 +8,7 @@ import type {
   PlacementSpec,
   TrainingJob,
   TrainingJobStatus,
-  UnusableReference,
+  ReadReferences,
 } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
 import type {
@@ -89,10 +89,10 @@ export interface TrainingJobStore {
   readCheckpoints(job: TrainingJob): Promise<void>;
 
   /**
-   * Reads the objects of the job's namespace from the API server and returns those that pods cannot use. An object that cannot be read, for
-   * example for lack of a right, is not among them. Never rejects.
+   * Reads the objects of the job's namespace from the API server and returns those that pods cannot use, and claims that one node alone can mount. An
+   * object that cannot be read, for example for lack of a right, is in neither list. Never rejects.
    */
-  readReferences(job: TrainingJob, references: readonly ObjectReference[]): Promise<readonly UnusableReference[]>;
+  readReferences(job: TrainingJob, references: readonly ObjectReference[]): Promise<ReadReferences>;
 
   /** Reads the newest warning about the pod from its Events; undefined: there is none, or it cannot be read. Never rejects. */
   readPodWarning(job: TrainingJob, pod: PodReference): Promise<string | undefined>;

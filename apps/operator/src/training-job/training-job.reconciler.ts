@@ -233,7 +233,7 @@ export class TrainingJobReconciler {
         return { kind: 'done', ...(warning === undefined ? {} : { warning }) };
       }
       case 'readReferences':
-        return { kind: 'done', unusable: await store.readReferences(job, call.references) };
+        return { kind: 'done', references: await store.readReferences(job, call.references) };
       case 'writeStatus':
         return { kind: 'done', job: await store.writeStatus(job, call.status) };
       case 'addFinalizer':

@@ -5,6 +5,9 @@ import { decide } from '../decide/decide.ts';
 import { launcherOrders, membersOf } from '../launchers/launcher-orders.ts';
 import { assignmentOf } from '../launchers/assignment.ts';
 import type { Observed, ObservedPod } from '../observation/observed.ts';
+import { referencesNow } from './next-epoch.ts';
+import { factsOf } from '../observation/facts.ts';
+import { keyOf } from '../observation/references.ts';
 import type { ObservedLauncher } from '../observation/observed-launcher.ts';
 import { aCapacity, aCheckpoint, anExit, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, kinds, NOW, settled } from '../testing/jobs.ts';
@@ -402,6 +405,22 @@ describe('a gang with standbys', () => {
     ['none on nodes of another island', [1, [...nodes.slice(0, 2), elsewhere]], undefined, '0 of 1 standby: no other'],
   ])('has %s', (_sentence, asked, standbys, where) => {
     const { attempt } = placed(...asked);
+    expect(attempt).toMatchObject({ epoch: 1, stage: 'Creating' });
+    expect(attempt?.standbys).toBe(standbys);
+    expect(attempt?.placedWhere ?? '').toContain(where);
+  });
+
+  const claim = { kind: 'PersistentVolumeClaim', name: 'saves', field: 'spec.checkpoint.claimName' } as const;
+  it.each<[string, number, number | undefined, string]>([
+    ['one node has no standby, because none could start', 1, undefined, '0 of 1 standby: one node alone can mount'],
+    ['two nodes has one: its pods run with the claim too, or not at all', 2, 1, ''],
+  ])('whose claim one node alone can mount, on %s', (_sentence, dataParallelDegree, standbys, where) => {
+    const layout = { tensorParallelDegree: 2, pipelineParallelDegree: 1, dataParallelDegree };
+    const spec = { standby: 1, layout, checkpoint: { claimName: 'saves', path: 'runs', everySteps: 10 } };
+    const seen = observe({ job: aJob({ spec }), capacity: () => aCapacity(nodes) });
+    const key = keyOf(referencesNow(factsOf(seen)));
+    const { status } = settled({ ...seen, references: { key, ageMs: 0, unusable: [], ofOneNode: [claim] } });
+    const attempt = status.attempts?.at(-1);
     expect(attempt).toMatchObject({ epoch: 1, stage: 'Creating' });
     expect(attempt?.standbys).toBe(standbys);
     expect(attempt?.placedWhere ?? '').toContain(where);

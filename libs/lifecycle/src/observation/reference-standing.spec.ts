@@ -17,7 +17,7 @@ function readsWithin(seconds: number, unusable: readonly UnusableReference[]): r
     const facts = factsOf(observe({ job: aTrainingJob(), references: reads.of('job', nowMs) ?? 'unread' }));
     if (!areReferencesDue(facts, [CLAIM], { isPlacing: false })) continue;
     read.push(second);
-    reads.note('job', [CLAIM], { unusable, nowMs });
+    reads.note('job', [CLAIM], { unusable, ofOneNode: [], nowMs });
   }
   return read;
 }

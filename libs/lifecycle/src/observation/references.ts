@@ -1,13 +1,11 @@
 /** What was read of the objects that jobs name? */
-import type { ObjectReference, UnusableReference } from '@coxswain/api-types';
+import type { ObjectReference, ReadReferences } from '@coxswain/api-types';
 
 /** The last live read of the objects that a job names. */
-export interface ObservedReferences {
+export interface ObservedReferences extends ReadReferences {
   /** The objects that were read, as {@link keyOf} writes them. */
   readonly key: string;
   readonly ageMs: number;
-  /** Those that pods cannot use. What could not be read counts as usable: its pods will show it. */
-  readonly unusable: readonly UnusableReference[];
   /** How long each read since has found one that pods cannot use. */
   readonly unusableForMs?: number;
 }
@@ -17,10 +15,9 @@ export function keyOf(references: readonly ObjectReference[]): string {
   return references.map(({ kind, name }) => `${kind}/${name}`).join(' ');
 }
 
-interface Read {
+interface Read extends ReadReferences {
   readonly key: string;
   readonly atMs: number;
-  readonly unusable: readonly UnusableReference[];
   /** Of the first of the reads in a row that found one that pods cannot use. */
   readonly unusableSinceMs: number;
 }
@@ -33,21 +30,17 @@ export class ReferenceReads {
   of(job: string, nowMs: number): ObservedReferences | undefined {
     const known = this.#ofJob.get(job);
     if (known === undefined) return undefined;
-    const { key, atMs, unusable, unusableSinceMs } = known;
-    return { key, ageMs: nowMs - atMs, unusable, unusableForMs: nowMs - unusableSinceMs };
+    const { key, atMs, unusable, ofOneNode, unusableSinceMs } = known;
+    return { key, ageMs: nowMs - atMs, unusable, ofOneNode, unusableForMs: nowMs - unusableSinceMs };
   }
 
   /** Records a read. */
-  note(
-    job: string,
-    references: readonly ObjectReference[],
-    about: { readonly unusable: readonly UnusableReference[]; readonly nowMs: number },
-  ): void {
-    const { unusable, nowMs: atMs } = about;
+  note(job: string, references: readonly ObjectReference[], about: ReadReferences & { readonly nowMs: number }): void {
+    const { unusable, ofOneNode, nowMs: atMs } = about;
     const before = this.#ofJob.get(job);
     const goesOn = before !== undefined && before.unusable.length > 0;
     const unusableSinceMs = goesOn ? before.unusableSinceMs : atMs;
-    this.#ofJob.set(job, { key: keyOf(references), atMs, unusable, unusableSinceMs });
+    this.#ofJob.set(job, { key: keyOf(references), atMs, unusable, ofOneNode, unusableSinceMs });
   }
 
   /** Forgets a job that was deleted. */

@@ -5,7 +5,7 @@ import type {
   PlacementSpec,
   TrainingJob,
   TrainingJobStatus,
-  UnusableReference,
+  ReadReferences,
 } from '@coxswain/api-types';
 import type { Condemnation } from '../failure/checkpoint-standing.ts';
 import type { NodeState } from '../observation/observed.ts';
@@ -119,7 +119,7 @@ export type Answer =
       /** For readPodWarning. */
       readonly warning?: string;
       /** For readReferences. */
-      readonly unusable?: readonly UnusableReference[];
+      readonly references?: ReadReferences;
       /** For readLive: states of the nodes. */
       readonly nodeStates?: ReadonlyMap<string, NodeState>;
     }

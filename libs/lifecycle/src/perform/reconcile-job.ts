@@ -359,7 +359,7 @@ function* perform(
         });
       else if (call.kind === 'readReferences')
         ports.view.references?.note(job.metadata.uid, call.references, {
-          unusable: answer.unusable ?? [],
+          ...(answer.references ?? { unusable: [], ofOneNode: [] }),
           nowMs: ports.view.monotonicMs(),
         });
       else if (call.kind === 'readCheckpoints') {

@@ -15,6 +15,7 @@ import {
   type TrainingJobSpec,
   type TrainingJobStatus,
   podName,
+  type ObjectReference,
   type UnusableReference,
   seatedPlacement,
 } from '@coxswain/api-types';
@@ -165,6 +166,8 @@ export class World implements Member {
   refusesStatus: (status: TrainingJobStatus) => FailureCause | undefined = () => undefined;
   /** Objects that the job names and that pods cannot use. */
   unusable: readonly UnusableReference[] = [];
+  /** Claims that one node alone can mount. */
+  ofOneNode: readonly ObjectReference[] = [];
   readonly #references = new ReferenceReads();
   /** What the cluster answers instead of doing as it is asked. */
   denies: (call: Call) => FailedAnswer | undefined = () => undefined;
@@ -660,7 +663,7 @@ export class World implements Member {
       case 'readPodWarning':
         return { kind: 'done' };
       case 'readReferences':
-        return { kind: 'done', unusable: this.unusable };
+        return { kind: 'done', references: { unusable: this.unusable, ofOneNode: this.ofOneNode } };
       case 'writeStatus': {
         const cause = this.refusesStatus(call.status);
         if (cause !== undefined) return { kind: 'failed', error: new Error(`the status: ${cause}`), cause };

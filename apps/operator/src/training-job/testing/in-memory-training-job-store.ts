@@ -11,7 +11,7 @@ import {
   type TrainingJob,
   type TrainingJobStatus,
   type ObjectReference,
-  type UnusableReference,
+  type ReadReferences,
 } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
 import { isAlreadyExists, isConflict, isNotFound, keyOf, NotLeadingError, type KubeObject } from '@coxswain/kube';
@@ -205,13 +205,9 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
     return undefined;
   }
 
-  async readReferences(
-    { metadata }: TrainingJob,
-    references: readonly ObjectReference[],
-  ): Promise<readonly UnusableReference[]> {
-    return references
-      .filter(({ name }) => this.missingObjects.has(`${metadata.namespace}/${name}`))
-      .map((reference) => ({ ...reference, problem: 'missing' }));
+  async readReferences({ metadata }: TrainingJob, references: readonly ObjectReference[]): Promise<ReadReferences> {
+    const missing = references.filter(({ name }) => this.missingObjects.has(`${metadata.namespace}/${name}`));
+    return { unusable: missing.map((reference) => ({ ...reference, problem: 'missing' })), ofOneNode: [] };
   }
 
   async probePod(_job: TrainingJob, manifest: Record<string, unknown>): Promise<void> {
