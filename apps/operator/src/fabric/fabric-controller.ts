@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   API_GROUP_VERSION,
   FABRIC_NAME,
@@ -123,6 +124,9 @@ export class FabricController {
       nodes: [...problem.nodes],
       message: cutText(problem.message, MOST_TEXT),
     }));
+    // With many gangs that start, to count takes as long again.
+    await nextTurn();
+    await this.#survey.prepare();
     const counts = this.#gpuCounts();
     this.#gpuTypes = counts.gpuTypes ?? [];
     const status: FabricStatus = {

@@ -111,9 +111,10 @@ export class Reservations {
     const attempt = owner?.status?.attempts?.findLast((one) => one.epoch === epoch);
     const names = settled.size === 0 ? [] : podNames(placement, attempt?.placement);
     const gone = settled.size === 0 ? NO_INDICES : this.#goneWithoutRanks(owner, { attempt, placement, names });
+    const sizes = podSizes(placement);
     placement.nodes.forEach((node, podIndex) => {
       if (settled.has(names[podIndex] ?? '') || gone.has(podIndex)) return;
-      used.set(node, (used.get(node) ?? 0) + gpusOfPod(placement, podIndex));
+      used.set(node, (used.get(node) ?? 0) + (sizes[podIndex] ?? 0));
     });
   }
 
@@ -184,6 +185,17 @@ function podNames(placement: PlacementSpec, recorded: string | undefined): reado
   const names = placement.nodes.map((_, podIndex) => podName(job, { epoch, podIndex, placement: recorded }));
   knownNames.set(placement, { recorded, names });
   return names;
+}
+
+const knownSizes = new WeakMap<PlacementSpec, readonly number[]>();
+
+/** GPUs that each pod of a placement requests. */
+function podSizes(placement: PlacementSpec): readonly number[] {
+  const known = knownSizes.get(placement);
+  if (known !== undefined) return known;
+  const sizes = placement.nodes.map((_, podIndex) => gpusOfPod(placement, podIndex));
+  knownSizes.set(placement, sizes);
+  return sizes;
 }
 
 /** The job's attempt whose pods may still be created or bound. */
