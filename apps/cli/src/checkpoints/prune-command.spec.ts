@@ -155,7 +155,11 @@ describe('checkpoint prune', () => {
 
   it.each([
     ['without a policy', [], /required option '--keep-newest-verified/],
-    ['with a policy that keeps none', ['--keep-newest-verified', '0'], /^--keep-newest-verified is not valid: .*>=1/],
+    [
+      'with a policy that keeps none',
+      ['--keep-newest-verified', '0'],
+      /^--keep-newest-verified is 0; it must be at least 1\./,
+    ],
     ['with a name that does not exist', ['--keep-newest-verified', '1', '--keep', 'step-7'], /holds no save step-7/],
     [
       'with both --dry-run and --delete',

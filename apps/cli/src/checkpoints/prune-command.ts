@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { wholeNumber } from '../options/whole-number.ts';
 import { columns } from '../output/output.ts';
+import { problemOfOption } from '../output/problems-in.ts';
 import type { Session } from '../session/session.ts';
 import { addStoreOptions, type StoreOptions } from './opened-store.ts';
 import { deletePlanned, type PlannedSave, planPruning } from './prune-plan.ts';
@@ -56,11 +57,9 @@ Examples:
   coxswain checkpoint prune outputs/checkpoint --keep-newest-verified 3 --keep-every-steps 5000 --keep step-1000 --delete`;
 
 function policyOf({ keepNewestVerified, keepEverySteps }: PruneOptions): RetentionPolicy {
-  const policy = RetentionPolicy.safeParse({ keepNewestVerified, keepEverySteps });
+  const policy = RetentionPolicy.safeParse({ keepNewestVerified, keepEverySteps }, { reportInput: true });
   if (policy.success) return policy.data;
-  const [issue] = policy.error.issues;
-  const option = String(issue?.path[0]).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  throw new CliError(`--${option} is not valid: ${issue?.message ?? ''}.`);
+  throw new CliError(problemOfOption(policy.error));
 }
 
 function prunedTable(saves: readonly PlannedSave[], isDone: boolean): string {

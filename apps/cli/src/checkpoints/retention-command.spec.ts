@@ -95,7 +95,12 @@ describe('coxswain checkpoint retention', () => {
   it.each<[string, string, Parameters<typeof shown>[2], RegExp]>([
     ['a job without a policy', '', { saving: { claimName: 'c' } }, /states no spec\.checkpoint\.retention/],
     ['half a policy', '--keep-every-steps 5', {}, /needs --keep-newest-verified/],
-    ['a policy that keeps none', '--keep-newest-verified 0', {}, /policy is not valid/],
+    [
+      'a policy that keeps none',
+      '--keep-newest-verified 0',
+      {},
+      /--keep-newest-verified is 0; it must be at least 1\./,
+    ],
     ['a deleted job', '', { state: 'Deleted' }, /was deleted, so retention follows what its Checkpoints recorded/],
   ])('refuses %s', async (_what, argv, job, words) => {
     expect(await shown([], argv, job)).toMatch(words);

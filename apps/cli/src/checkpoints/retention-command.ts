@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { wholeNumber } from '../options/whole-number.ts';
 import { columns } from '../output/output.ts';
+import { problemOfOption } from '../output/problems-in.ts';
 import type { Session } from '../session/session.ts';
 import type { PlannedRetention } from './retention-plan.ts';
 
@@ -58,9 +59,12 @@ function policyOf({ name, spec }: Job, options: RetentionOptions): CheckpointRet
       `Job ${name} states no spec.checkpoint.retention, so only a policy of its runtime can apply. Give one with --keep-newest-verified.`,
     );
   }
-  const policy = CheckpointRetention.safeParse({ keepNewestVerified, keepEverySteps, keepBestByLoss });
+  const policy = CheckpointRetention.safeParse(
+    { keepNewestVerified, keepEverySteps, keepBestByLoss },
+    { reportInput: true },
+  );
   if (policy.success) return policy.data;
-  throw new CliError(`The policy is not valid: ${policy.error.issues[0]?.message ?? ''}.`);
+  throw new CliError(problemOfOption(policy.error));
 }
 
 function retentionTable(saves: readonly PlannedRetention[]): string {

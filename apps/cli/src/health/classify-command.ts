@@ -6,6 +6,7 @@ import {
   type CrashJudgement,
   scoreCorpus,
 } from '@coxswain/health';
+import { brokenSchemaRule } from '@coxswain/layout';
 import type { Command } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { readDocument } from '../files/read-document.ts';
@@ -66,13 +67,15 @@ function readEnd(end: string): number | string {
 }
 
 function readCorpus(file: string): readonly CorpusLine[] {
-  const read = Corpus.safeParse(readDocument(file));
+  const read = Corpus.safeParse(readDocument(file), { reportInput: true });
   if (read.success) return read.data;
   const [issue] = read.error.issues;
   const [index, ...field] = issue?.path ?? [];
   const where =
     typeof index === 'number' ? `entry ${index + 1}${field.length === 0 ? '' : `, ${field.join('.')}`}: ` : '';
-  throw new CliError(`${file}, ${where}${issue?.message ?? 'it is no list of error lines'}`);
+  throw new CliError(
+    `${file}, ${where}${issue === undefined ? 'it is no list of error lines' : brokenSchemaRule(issue)}`,
+  );
 }
 
 function describeJudgement({ class: name, blame, evidence, advice }: CrashJudgement): string {

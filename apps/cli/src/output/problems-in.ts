@@ -1,4 +1,4 @@
-import { describeProblem, schemaProblems } from '@coxswain/layout';
+import { brokenSchemaRule, describeProblem, schemaProblems } from '@coxswain/layout';
 import type { z } from 'zod';
 
 /**
@@ -13,4 +13,11 @@ export function problemsIn(
     (problem) =>
       `✖ ${describeProblem(problem)}\n  → at ${problem.path.length === 0 ? whole : problem.path.map(String).join('.')}`,
   );
+}
+
+/** The first problem of a document whose fields are options: `--keep-every-steps is 0; it must be at least 1.` Parse with `reportInput`. */
+export function problemOfOption({ issues: [issue] }: z.ZodError): string {
+  if (issue === undefined) return 'The options are not valid.';
+  const option = String(issue.path[0]).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return `--${option} ${brokenSchemaRule(issue)}.`;
 }

@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { CliError } from '../cli-error.ts';
 import { fileError } from '../files/file-error.ts';
+import { problemsIn } from '../output/problems-in.ts';
 import { signedInToken } from './credentials-file.ts';
 
 /** What the configuration file may hold; `COXSWAIN_SERVER`, `COXSWAIN_TOKEN`, `COXSWAIN_TOKEN_FILE`, `COXSWAIN_PROJECT` and flags go before it. */
@@ -94,9 +95,10 @@ function readConfigFile(path: string, mustExist: boolean): ConfigFile {
     if (!mustExist && (error as NodeJS.ErrnoException).code === 'ENOENT') return {};
     throw fileError('read', `the configuration file ${path}`, error, path);
   }
-  const parsed = ConfigFile.safeParse(yamlIn(text, path) ?? {});
+  const parsed = ConfigFile.safeParse(yamlIn(text, path) ?? {}, { reportInput: true });
   if (parsed.success) return parsed.data;
-  throw new CliError(`The configuration file ${path} is not valid:\n${z.prettifyError(parsed.error)}`);
+  const problems = problemsIn(parsed.error, { schema: ConfigFile, whole: 'the file' });
+  throw new CliError(`The configuration file ${path} is not valid:\n${problems.join('\n')}`);
 }
 
 function yamlIn(text: string, path: string): unknown {
