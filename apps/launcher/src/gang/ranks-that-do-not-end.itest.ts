@@ -1,4 +1,5 @@
 /** Needs Python for ptrace: a killed process whose tracer does not ask after it gives its parent no word, as one that hangs in the kernel. */
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,7 +52,8 @@ describe('a rank that does not end although it was killed', () => {
     const gang = new Gang({
       settings: { nodeName: 'node-a', gracePeriodMs: 1_000 },
       own: { ranks: [0, 1], worldSize: 2, podIndex: 0, podCount: 1, incarnation: 1 },
-      bootId: 'a-boot',
+      // Processes with this mark are killed, whoever started them: no other test may have it.
+      bootId: randomUUID(),
       command: [findEnginePython(), 'rank.py'],
       environment: process.env,
       stdout: new LogSink(process.stdout),
