@@ -291,7 +291,18 @@ async function runPython({ directory, ...choice }: PartContext): Promise<Tally> 
   const exit = await runSupervised({
     name: 'pytest',
     command: findEnginePython(),
-    args: ['-m', 'pytest', '-q', '--import-mode=importlib', '-p', 'no:cacheprovider', `--junitxml=${report}`, ...files],
+    // Names begin at the root of the repository, so that each tells its file.
+    args: [
+      '-m',
+      'pytest',
+      '-q',
+      `--rootdir=${ROOT}`,
+      '--import-mode=importlib',
+      '-p',
+      'no:cacheprovider',
+      `--junitxml=${report}`,
+      ...files,
+    ],
     // One thread per rank: ranks that share cores and spin for each other are many times slower.
     env: { PYTHONPATH: folders.join(':'), PYTHONDONTWRITEBYTECODE: '1', OMP_NUM_THREADS: '1' },
     report,

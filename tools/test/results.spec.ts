@@ -45,14 +45,16 @@ describe('test results', () => {
       <testcase classname="a.test_b" name="test_bad"><failure message="assert 1 &lt; 0&#10;E">trace</failure></testcase>
       <testcase classname="a.test_b" name="test_broken"><error message="no module">trace</error></testcase>
       <testcase classname="a.test_b" name="test_skipped"><skipped type="x" message="no GPU" /></testcase>
+      <testcase classname="" name="engines.a.test_c"><error message="collection failure">trace</error></testcase>
     </testsuite></testsuites>`);
 
     expect(tally).toEqual({
       passed: 1,
       failures: [
-        { name: 'a.test_b: test_bad', message: 'assert 1 < 0\nE' },
-        { name: 'a.test_b: test_broken', message: 'no module' },
-        { name: 'a.test_b: test_skipped', message: 'no GPU' },
+        { name: 'a.test_b: test_bad', message: 'assert 1 < 0\nE', file: 'a/test_b.py', isTest: true },
+        { name: 'a.test_b: test_broken', message: 'no module', file: 'a/test_b.py', isTest: true },
+        { name: 'a.test_b: test_skipped', message: 'no GPU', file: 'a/test_b.py', isTest: true },
+        { name: ': engines.a.test_c', message: 'collection failure' },
       ],
       files: [{ file: 'a/test_b.py', ms: 100, tests: ['test_good', 'test_bad', 'test_broken', 'test_skipped'] }],
     });

@@ -166,17 +166,27 @@ export function tallyOfJunit(xml: string): Tally {
   const cases = [...xml.matchAll(/<testcase\b([^>]*?)(?:\/>|>(.*?)<\/testcase>)/gs)];
   const failures = cases.flatMap(([, attributes = '', body = '']) => {
     const problem = /<(failure|error|skipped)\b([^>]*)>/s.exec(body);
-    return problem === null
-      ? []
-      : [{ name: testCaseName(attributes), message: attribute(problem[2] ?? '', 'message') || (problem[1] ?? '') }];
+    if (problem === null) return [];
+    const file = fileOfCase(attributes);
+    const message = attribute(problem[2] ?? '', 'message') || (problem[1] ?? '');
+    return [{ name: testCaseName(attributes), message, ...(file === undefined ? {} : { file, isTest: true }) }];
   });
-  const byFile = Map.groupBy(cases, ([, attributes = '']) => attribute(attributes, 'classname'));
-  const files = [...byFile].map(([name, tests]) => ({
-    file: `${name.replaceAll('.', '/')}.py`,
-    ms: tests.reduce((sum, [, attributes = '']) => sum + 1000 * Number(attribute(attributes, 'time') || 0), 0),
-    tests: tests.map(([, attributes = '']) => attribute(attributes, 'name')),
-  }));
+  const byFile = Map.groupBy(cases, ([, attributes = '']) => fileOfCase(attributes));
+  const files = [...byFile].flatMap(([file, tests]) => (file === undefined ? [] : [{ file, ...runOf(tests) }]));
   return { passed: cases.length - failures.length, failures, files };
+}
+
+function runOf(cases: readonly RegExpExecArray[]): Omit<FileRun, 'file'> {
+  return {
+    ms: cases.reduce((sum, [, attributes = '']) => sum + 1000 * Number(attribute(attributes, 'time') || 0), 0),
+    tests: cases.map(([, attributes = '']) => attribute(attributes, 'name')),
+  };
+}
+
+/** The test file of a case; undefined: it is of none, as a file that does not load. A class of tests stands behind the name of its file. */
+function fileOfCase(attributes: string): string | undefined {
+  const [, module] = /^(.*\btest_\w+)/.exec(attribute(attributes, 'classname')) ?? [];
+  return module === undefined ? undefined : `${module.replaceAll('.', '/')}.py`;
 }
 
 function testCaseName(attributes: string): string {
