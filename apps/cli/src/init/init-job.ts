@@ -1,9 +1,9 @@
-import { ENGINE_NAMES, ENGINES_WITHOUT_PROGRAM, JobCreate, type TrainingJobSpecInput } from '@coxswain/api-types';
+import { ENGINE_NAMES, ENGINES_WITHOUT_PROGRAM, type TrainingJobSpecInput } from '@coxswain/api-types';
 import { CliError } from '../cli-error.ts';
 import { jobModel, modelWords, TINY_MODEL } from './init-model.ts';
 import { importedEngine } from '../job-import/imported-engine.ts';
 import type { WrittenJob } from '../job-import/written-job.ts';
-import { problemsIn } from '../output/problems-in.ts';
+import { problemsInJob } from '../job-import/problems-in-job.ts';
 
 /** Engines for which `coxswain init` writes a job. */
 export const ENGINES = ENGINE_NAMES;
@@ -36,11 +36,8 @@ export function initJob(answers: Answers): { readonly job: WrittenJob; readonly 
   const resources = { ...data, ...checkpoint };
   const made = madeFor(answers);
   const job: WrittenJob = { name, spec: { ...made.spec, ...resources, restartPolicy: { maxRestarts: 3 } } };
-  const parsed = JobCreate.safeParse(job, { reportInput: true });
-  if (!parsed.success)
-    throw new CliError(
-      `The answers do not make a valid job:\n${problemsIn(parsed.error, { schema: JobCreate, whole: 'the job' }).join('\n')}`,
-    );
+  const problems = problemsInJob(job);
+  if (problems !== undefined) throw new CliError(`The answers do not make a valid job:\n${problems}`);
   return { job, head: `${made.head} on ${gpus} ${gpus === 1 ? 'GPU' : 'GPUs'}.` };
 }
 

@@ -15,7 +15,7 @@ import type { ShellWord } from './shell-words.ts';
 import type { Source } from './source.ts';
 import { readVolumes, withMovedPaths } from './volumes.ts';
 import type { WrittenJob } from './written-job.ts';
-import { problemsIn } from '../output/problems-in.ts';
+import { problemsInJob } from './problems-in-job.ts';
 
 /** Options that override the file. */
 export interface ImportOptions {
@@ -120,11 +120,9 @@ export function gangJob(gang: Gang, options: ImportOptions, report: ImportReport
 }
 
 function validJob(job: WrittenJob): WrittenJob {
-  const parsed = JobCreate.safeParse(job, { reportInput: true });
-  if (parsed.success) return job;
-  throw new ImportError(
-    `The file contains values that a job does not allow:\n${problemsIn(parsed.error, { schema: JobCreate, whole: 'the job' }).join('\n')}`,
-  );
+  const problems = problemsInJob(job);
+  if (problems === undefined) return job;
+  throw new ImportError(`The file contains values that a job does not allow:\n${problems}`);
 }
 
 function nameOf(metadata: Source, { name }: ImportOptions, report: ImportReport): string {

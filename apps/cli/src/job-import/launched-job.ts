@@ -1,5 +1,5 @@
 /** The job of a program that a script, a line or a configuration file describes, where no pod does. */
-import { JobCreate, plainSecrets, type TrainingJobSpecInput } from '@coxswain/api-types';
+import { plainSecrets, type TrainingJobSpecInput } from '@coxswain/api-types';
 import { isRendezvous } from './environment.ts';
 import { ImportError } from './import-error.ts';
 import { importedEngine, tokensOf } from './imported-engine.ts';
@@ -9,7 +9,7 @@ import { nodePathLines } from './node-paths.ts';
 import type { RankProgram } from './program.ts';
 import { shownLayout } from './shown-layout.ts';
 import type { WrittenJob } from './written-job.ts';
-import { problemsIn } from '../output/problems-in.ts';
+import { problemsInJob } from './problems-in-job.ts';
 
 /** What a file itself does not have, from the command line. */
 export interface LaunchOptions {
@@ -69,11 +69,8 @@ export function launchedJob(launch: Launch, options: LaunchOptions, lines: reado
       resources: resourcesOf(launch),
     },
   };
-  const parsed = JobCreate.safeParse(job, { reportInput: true });
-  if (!parsed.success)
-    throw new ImportError(
-      `It makes no valid job:\n${problemsIn(parsed.error, { schema: JobCreate, whole: 'the job' }).join('\n')}`,
-    );
+  const problems = problemsInJob(job);
+  if (problems !== undefined) throw new ImportError(`It makes no valid job:\n${problems}`);
   const { launcher } = program;
   const report: ReportLine[] = [
     ...image.lines,

@@ -1,5 +1,5 @@
 /** A line as one types it on a node: `torchrun --nnodes 2 --nproc-per-node 8 train.py --x`. */
-import { JobCreate, MAX_RANKS_PER_POD, ObjectName, plainSecrets } from '@coxswain/api-types';
+import { MAX_RANKS_PER_POD, ObjectName, plainSecrets } from '@coxswain/api-types';
 import { isRendezvous } from './environment.ts';
 import { ImportError } from './import-error.ts';
 import type { ReportLine } from './import-report.ts';
@@ -9,7 +9,7 @@ import { lineProgram, type RankProgram } from './program.ts';
 import { shownLayout } from './shown-layout.ts';
 import { baseName } from './torchrun.ts';
 import type { WrittenJob } from './written-job.ts';
-import { problemsIn } from '../output/problems-in.ts';
+import { problemsInJob } from './problems-in-job.ts';
 
 /** What the line itself does not say. */
 export interface LineOptions {
@@ -54,11 +54,8 @@ export function importTorchrunLine(
       ...(restarts === undefined ? {} : { restartPolicy: { maxRestarts: restarts } }),
     },
   };
-  const parsed = JobCreate.safeParse(job, { reportInput: true });
-  if (!parsed.success)
-    throw new ImportError(
-      `The line makes no valid job:\n${problemsIn(parsed.error, { schema: JobCreate, whole: 'the job' }).join('\n')}`,
-    );
+  const problems = problemsInJob(job);
+  if (problems !== undefined) throw new ImportError(`The line makes no valid job:\n${problems}`);
   return {
     job,
     report: [
