@@ -28,7 +28,7 @@ export { capacityToReplace, reserveInWords } from './capacity/reserve.ts';
 export { repairPlacement } from './place/repair-placement.ts';
 export { keptUnlessWorse, replaceNodes } from './place/replace.ts';
 export type { PlacedGang } from './place/replace.ts';
-export { standbyNodes } from './place/standby-nodes.ts';
+export { fewerStandbys, standbyNodes } from './place/standby-nodes.ts';
 export { withOverrides } from './nodes/overrides.ts';
 export {
   closedTimeOf,

@@ -29,11 +29,11 @@ export function standbyNodes(request: StandbyRequest, capacity: FabricCapacity):
   const { layout, gang, count, avoided } = request;
   if (count === 0) return { nodes: [] };
   if (gangShape(layout, gang.ranksPerPod).podsPerBlock > 1)
-    return fewer(0, count, 'a tensor group of its layout spans several nodes of one NVLink domain');
+    return fewerStandbys(0, count, 'a tensor group of its layout spans several nodes of one NVLink domain');
   const names = new Set(gang.nodes);
   const members = capacity.fabric.nodes.filter(({ name }) => names.has(name));
   const kinds = new Set(members.map(kindOf));
-  if (kinds.size !== 1) return fewer(0, count, 'its nodes differ from each other in island, GPUs or NICs');
+  if (kinds.size !== 1) return fewerStandbys(0, count, 'its nodes differ from each other in island, GPUs or NICs');
   const isFit = ({ node, free }: OpenNode): boolean =>
     free >= gang.ranksPerPod && !names.has(node.name) && !avoided.has(node.name) && kinds.has(kindOf(node));
   const near = nearness(members);
@@ -42,7 +42,9 @@ export function standbyNodes(request: StandbyRequest, capacity: FabricCapacity):
     .map(({ node }) => ({ name: node.name, shared: near(node) }))
     .toSorted((one, other) => other.shared - one.shared || (one.name < other.name ? -1 : 1));
   const nodes = fit.slice(0, count).map(({ name }) => name);
-  return nodes.length === count ? { nodes } : { ...fewer(nodes.length, count, 'no other such node is free'), nodes };
+  return nodes.length === count
+    ? { nodes }
+    : { ...fewerStandbys(nodes.length, count, 'no other such node is free'), nodes };
 }
 
 /** Equal for nodes that can stand in for each other. */
@@ -57,6 +59,7 @@ function nearness(members: readonly FabricNode[]): (node: FabricNode) => number 
   return ({ switches }) => switches.reduce((sum, name) => sum + (below.get(name) ?? 0), 0);
 }
 
-function fewer(found: number, count: number, why: string): StandbyNodes {
+/** No nodes, and the sentence that says why so many of `count` standbys were found. */
+export function fewerStandbys(found: number, count: number, why: string): StandbyNodes & { readonly why: string } {
   return { nodes: [], why: `${found} of ${count} standby${count === 1 ? '' : 's'}: ${why}.` };
 }

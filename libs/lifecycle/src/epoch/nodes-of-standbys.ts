@@ -1,6 +1,6 @@
 /** On which nodes are the standbys of an attempt, and which nodes hold its ranks? */
 import { type EffectiveSpec, type ObjectReference, type PlacementSpec, ranksOfPod } from '@coxswain/api-types';
-import { type PlacedGang, standbyNodes } from '@coxswain/fabric';
+import { fewerStandbys, type PlacedGang, standbyNodes } from '@coxswain/fabric';
 import type { Facts } from '../observation/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 
@@ -14,7 +14,7 @@ export function nodesOfStandbys(
   const claim = claimOfOneNode(facts);
   // Pods on several nodes could not run with such a claim at all, unless its storage lets more nodes mount it than it says.
   if (count > 0 && claim !== undefined && new Set(gang.nodes).size === 1)
-    return { nodes: [], why: noneFor(count, claim) };
+    return fewerStandbys(0, count, withoutOtherNodes(claim));
   const avoided = new Set(avoidedNodes.map(({ node }) => node));
   return count === 0 ? { nodes: [] } : standbyNodes({ layout, gang, count, avoided }, facts.capacity());
 }
@@ -23,18 +23,13 @@ function claimOfOneNode({ observed: { references } }: Facts): ObjectReference | 
   return references === undefined || references === 'unread' ? undefined : references.ofOneNode[0];
 }
 
-function noneFor(count: number, { name, field }: ObjectReference): string {
-  return `${noneOf(count)}: one node alone can mount the claim ${name} (${field}); use a claim with the access mode ReadWriteMany.`;
-}
-
-function noneOf(count: number): string {
-  return `0 of ${count} standby${count === 1 ? '' : 's'}`;
+function withoutOtherNodes({ name, field }: ObjectReference): string {
+  return `one node alone can mount the claim ${name} (${field}); use a claim with the access mode ReadWriteMany`;
 }
 
 /** Why an attempt on nodes that others left has no standbys, in a sentence; empty if the job wants none. */
 export function standbysOnClaim({ standby = 0 }: Pick<EffectiveSpec, 'standby'>): string {
-  if (standby === 0) return '';
-  return `${noneOf(standby)}: other jobs made room for the gang alone.`;
+  return standby === 0 ? '' : fewerStandbys(0, standby, 'other jobs made room for the gang alone').why;
 }
 
 /** The nodes that hold ranks, in the order of ranks: standbys may have taken places, and others were not needed. */
