@@ -308,7 +308,7 @@ async function runPython({ directory, ...choice }: PartContext): Promise<Tally> 
     report,
     yields: true,
   });
-  return withExit(existsSync(report) ? tallyOfJunit(readFileSync(report, 'utf8')) : undefined, 'pytest', exit);
+  return withExit(existsSync(report) ? tallyOfJunit(readFileSync(report, 'utf8'), files) : undefined, 'pytest', exit);
 }
 
 /** A runner that died, hung, or is unhappy for a reason of its own is a failure even if every test that it reported passed. */

@@ -40,13 +40,16 @@ describe('test results', () => {
   });
 
   it('reads passes, failures, errors and skips from JUnit', () => {
-    const tally = tallyOfJunit(`<?xml version="1.0"?><testsuites><testsuite name="pytest" tests="4">
+    const tally = tallyOfJunit(
+      `<?xml version="1.0"?><testsuites><testsuite name="pytest" tests="4">
       <testcase classname="a.test_b" name="test_good" time="0.1" />
       <testcase classname="a.test_b" name="test_bad"><failure message="assert 1 &lt; 0&#10;E">trace</failure></testcase>
       <testcase classname="a.test_b" name="test_broken"><error message="no module">trace</error></testcase>
       <testcase classname="a.test_b" name="test_skipped"><skipped type="x" message="no GPU" /></testcase>
       <testcase classname="" name="engines.a.test_c"><error message="collection failure">trace</error></testcase>
-    </testsuite></testsuites>`);
+    </testsuite></testsuites>`,
+      ['a/test_b.py'],
+    );
 
     expect(tally).toEqual({
       passed: 1,

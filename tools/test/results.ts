@@ -162,16 +162,16 @@ export function describeFailures(failures: readonly Failure[], complaints: (span
 }
 
 /** Counts the results that pytest wrote as JUnit XML, by the same rules as {@link tallyOfReport}. */
-export function tallyOfJunit(xml: string): Tally {
+export function tallyOfJunit(xml: string, known: readonly string[]): Tally {
   const cases = [...xml.matchAll(/<testcase\b([^>]*?)(?:\/>|>(.*?)<\/testcase>)/gs)];
   const failures = cases.flatMap(([, attributes = '', body = '']) => {
     const problem = /<(failure|error|skipped)\b([^>]*)>/s.exec(body);
     if (problem === null) return [];
-    const file = fileOfCase(attributes);
+    const file = fileOfCase(attributes, known);
     const message = attribute(problem[2] ?? '', 'message') || (problem[1] ?? '');
     return [{ name: testCaseName(attributes), message, ...(file === undefined ? {} : { file, isTest: true }) }];
   });
-  const byFile = Map.groupBy(cases, ([, attributes = '']) => fileOfCase(attributes));
+  const byFile = Map.groupBy(cases, ([, attributes = '']) => fileOfCase(attributes, known));
   const files = [...byFile].flatMap(([file, tests]) => (file === undefined ? [] : [{ file, ...runOf(tests) }]));
   return { passed: cases.length - failures.length, failures, files };
 }
@@ -183,10 +183,10 @@ function runOf(cases: readonly RegExpExecArray[]): Omit<FileRun, 'file'> {
   };
 }
 
-/** The test file of a case; undefined: it is of none, as a file that does not load. A class of tests stands behind the name of its file. */
-function fileOfCase(attributes: string): string | undefined {
-  const [, module] = /^(.*\btest_\w+)/.exec(attribute(attributes, 'classname')) ?? [];
-  return module === undefined ? undefined : `${module.replaceAll('.', '/')}.py`;
+/** The test file of a case; undefined: it is none of those known, as of a file that does not load. */
+function fileOfCase(attributes: string, known: readonly string[]): string | undefined {
+  const file = `${attribute(attributes, 'classname').replaceAll('.', '/')}.py`;
+  return known.includes(file) ? file : undefined;
 }
 
 function testCaseName(attributes: string): string {
