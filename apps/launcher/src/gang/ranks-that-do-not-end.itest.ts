@@ -52,7 +52,7 @@ describe('a rank that does not end although it was killed', () => {
     const gang = new Gang({
       settings: { nodeName: 'node-a', gracePeriodMs: 1_000 },
       own: { ranks: [0, 1], worldSize: 2, podIndex: 0, podCount: 1, incarnation: 1 },
-      // Processes with this mark are killed, whoever started them: no other test may have it.
+      // The gang kills every process with this mark, also those of other tests: no other test may use it.
       bootId: randomUUID(),
       command: [findEnginePython(), 'rank.py'],
       environment: process.env,
